@@ -1,0 +1,1 @@
+"""The build: execute the notebooks of a profile, compile the book."""

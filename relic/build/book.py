@@ -1,0 +1,115 @@
+"""Compile the book: stage sources and executed notebooks, run Jupyter Book, publish in one step."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from relic import paths
+from relic.build.execute import read_record
+from relic.build.pages import notebook_page, status_page
+from relic.build.runner import Step
+from relic.errors import RelicError
+
+STATUS_PAGE = "status.md"
+
+
+def book_step(profile: str, directory: Path, notebooks: dict[str, dict]) -> Step:
+    """Compile when a source, an executed notebook or its record changed."""
+    sources = [
+        p for p in sorted(paths.BOOK.rglob("*")) if p.is_file() and paths.BUILD not in p.parents
+    ]
+    results = [
+        p
+        for n in notebooks
+        for e in (".json", ".ipynb", ".failed.ipynb")
+        if (p := directory / f"{n}{e}").exists()
+    ]
+    return Step(
+        name="book",
+        action=lambda: compile_book(profile, directory, list(notebooks)),
+        files=[*sources, *results, *sorted((paths.PACKAGE / "build").glob("*.py"))],
+        values={"profile": profile, "notebooks": list(notebooks)},
+        targets=[paths.HTML / "index.html"],
+    )
+
+
+def compile_book(profile: str, directory: Path, notebooks: list[str]) -> bool:
+    """Build the book from a clean stage and swap it in; the old one stays until then."""
+    from doit.exceptions import TaskFailed
+
+    stage, made = paths.BUILD / "stage", paths.BUILD / "made"
+    for old in (stage, made):
+        shutil.rmtree(old, ignore_errors=True)
+    shutil.copytree(paths.BOOK, stage, ignore=shutil.ignore_patterns("_build"))
+    records = {name: read_record(directory / f"{name}.json") for name in notebooks}
+    for name in notebooks:
+        page = stage / "notebooks" / f"{name}.ipynb"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(json.dumps(notebook_page(name, directory, records[name])), encoding="utf-8")
+    (stage / STATUS_PAGE).write_text(status_page(profile, records), encoding="utf-8")
+    check_contents(stage, notebooks)
+    problem = jupyter_book(stage, made)
+    if problem:
+        return TaskFailed(problem)
+    publish(made / "_build" / "html")
+    shutil.rmtree(made, ignore_errors=True)
+    return True
+
+
+def jupyter_book(stage: Path, made: Path) -> str:
+    """Run Jupyter Book with warnings as errors; returns what it complained about."""
+    log = paths.BUILD / "book.log"
+    command = [
+        sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(stage),
+        "--path-output", str(made), "-W", "-n", "--keep-going",
+    ]  # fmt: skip
+    with log.open("w", encoding="utf-8") as stream:
+        done = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, cwd=paths.BUILD)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(encoding="utf-8", errors="replace"))
+    if done.returncode == 0 and (made / "_build" / "html" / "index.html").exists():
+        return ""
+    lines = [line for line in text.splitlines() if re.search("WARNING|ERROR|Error|error:", line)]
+    lines = (lines or text.splitlines()[-5:])[:20]
+    found = ["the book did not compile without warnings:", *lines, f"all: {os.path.relpath(log)}"]
+    return "\n  ".join(found)
+
+
+def publish(made: Path) -> None:
+    """Put the new book in the old one's place: two renames, no half-copied book."""
+    old = paths.BUILD / "old"
+    shutil.rmtree(old, ignore_errors=True)
+    if paths.HTML.exists():
+        os.replace(paths.HTML, old)
+    os.replace(made, paths.HTML)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def check_contents(stage: Path, notebooks: list[str]) -> None:
+    """Every notebook is in the table of contents, and every page there exists."""
+    contents = yaml.safe_load((stage / "_toc.yml").read_text(encoding="utf-8"))
+    listed = set(_files(contents))
+    missing = [f"notebooks/{name}" for name in notebooks if f"notebooks/{name}" not in listed]
+    absent = [f for f in listed if not any((stage / f"{f}{e}").exists() for e in (".md", ".ipynb"))]
+    if missing or absent:
+        raise RelicError(
+            f"book/_toc.yml: {', '.join(missing + absent)}",
+            expected="every notebook listed, and every page listed to exist",
+        )
+
+
+def _files(tree):
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            if key in ("file", "root"):
+                yield value
+            else:
+                yield from _files(value)
+    elif isinstance(tree, list):
+        for branch in tree:
+            yield from _files(branch)

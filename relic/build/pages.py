@@ -1,0 +1,110 @@
+"""Pages the build makes: executed notebooks as pages, and the status of the build."""
+
+import hashlib
+import html
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from relic import paths
+from relic.build.execute import FAILED, OK, Record
+from relic.build.progress import duration
+
+NOT_RUN = """{title}
+
+:::{{warning}}
+This page {state} in this build. `./run_all.sh --only {name}` runs it.
+:::"""
+
+FAILURE = """:::{{danger}} This page failed
+{error}
+
+What it shows ends there.
+:::"""
+
+STATUS = """# Status of this build
+
+Profile `{profile}`, compiled {now} UTC. {summary}
+
+| notebook | status | seconds | started (UTC) | commit | data | parameters |
+|---|---|---:|---|---|---|---|
+{rows}
+
+{failures}
+
+Notebooks together: {total} of computing. The table comes from the build's own records, because
+papermill's metadata calls a cell that timed out, or whose kernel died, completed.
+"""
+
+
+def notebook_page(name: str, directory: Path, record: Record | None) -> dict:
+    """The executed notebook as a page: code folded away, injected cell out, failure on top."""
+    status = record.status if record else None
+    file = directory / f"{name}{'.failed' if status == FAILED else ''}.ipynb"
+    if status not in (OK, FAILED) or not file.exists():
+        return _placeholder(name, status)
+    page = json.loads(file.read_text(encoding="utf-8"))
+    for cell in page["cells"]:
+        tags = cell["metadata"].setdefault("tags", [])
+        if "injected-parameters" in tags or "papermill-error-cell-tag" in tags:
+            tags.append("remove-cell")
+        elif cell["cell_type"] == "code":
+            tags.append("hide-input")
+    if status == FAILED:
+        page["cells"].insert(1, _markdown(FAILURE.format(error=literal(record.failure))))
+    return page
+
+
+def _placeholder(name: str, status: str | None) -> dict:
+    """A page for a notebook without a result, under the notebook's own title."""
+    source = json.loads((paths.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
+    lines = [line for cell in source["cells"] for line in "".join(cell["source"]).splitlines()]
+    title = next((line for line in lines if line.startswith("# ")), f"# {name}")
+    state = "failed before its first cell" if status == FAILED else "was not run"
+    text = NOT_RUN.format(title=title, state=state, name=name)
+    page = {"metadata": source["metadata"], "nbformat": 4, "nbformat_minor": 5}
+    return {"cells": [_markdown(text)], **page}
+
+
+def _markdown(text: str) -> dict:
+    name = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return {"cell_type": "markdown", "id": f"relic-{name}", "metadata": {}, "source": text}
+
+
+def status_page(profile: str, records: dict[str, Record | None]) -> str:
+    """Markdown of the run-status page, from our records."""
+    ran = sum(record is not None and record.status == OK for record in records.values())
+    bad = [record for record in records.values() if record and record.status == FAILED]
+    summary = (
+        "All notebooks ran." if ran == len(records) else f"{ran} of {len(records)} notebooks ran."
+    )
+    return STATUS.format(
+        profile=profile,
+        now=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
+        summary=f"**{len(bad)} of {len(records)} notebooks failed.**" if bad else summary,
+        rows="\n".join(_row(name, record) for name, record in records.items()),
+        failures="\n\n".join(f":::{{danger}} {r.notebook}\n{literal(r.failure)}\n:::" for r in bad),
+        total=duration(sum(record.seconds for record in records.values() if record)),
+    )
+
+
+def _row(name: str, record: Record | None) -> str:
+    cells = [f"[{name}](notebooks/{name}.ipynb)"]
+    if record is None:
+        cells += ["not run", *[""] * 5]
+    else:
+        cells += [
+            {OK: "✓ ok", FAILED: "✗ failed"}.get(record.status, "interrupted"),
+            f"{record.seconds:.1f}",
+            time.strftime("%Y-%m-%d %H:%M", time.gmtime(record.started)),
+            f"`{record.commit}`" + (" + changes" if record.dirty else ""),
+            f"`{record.data[:12]}`",
+            literal(", ".join(f"{k} = {v}" for k, v in record.parameters.items()) or "–"),
+        ]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def literal(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return "`" + html.escape(text, quote=False).replace("`", "'").replace("\n", " ") + "`"

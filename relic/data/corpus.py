@@ -1,0 +1,112 @@
+"""The one tidy form of all data: images with labels, human captions, captions per captioner."""
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pandas as pd
+
+from relic.attribute import Attribute
+from relic.errors import RelicError
+
+HUMAN_CAPTIONS = 5  # captions an image needs to count as covered; of more, the first five are used
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Captions of labelled images, for one attribute.
+
+    `labels`: image id -> 0 or 1, sorted by id.
+    `generated`: captioner, variant, image_id, caption; rows in the order of the captioner's file.
+    `human`: image_id, caption_index (0 to 4), caption, source; rows in the order of their source.
+    `vocabularies`: captioner -> its words after masking, as published beside its captions.
+    `objects`: image_id, label, probability, source; empty where unknown.
+    """
+
+    name: str
+    synthetic: bool
+    attribute: Attribute
+    labels: pd.Series
+    generated: pd.DataFrame
+    human: pd.DataFrame
+    vocabularies: dict[str, tuple[str, ...]]
+    display_names: dict[str, str]
+    objects: pd.DataFrame = field(
+        default_factory=lambda: pd.DataFrame(columns=["image_id", "label", "probability", "source"])
+    )
+    human_row_order: bool = False  # are human rows in the order that `upstream` LIC_D needs?
+
+    @property
+    def captioners(self) -> list[str]:
+        """Captioners with standard captions, in the papers' order."""
+        standard = self.generated[self.generated["variant"] == "standard"]
+        return list(standard["captioner"].unique())
+
+    def captions(self, captioner: str, variant: str = "standard") -> pd.Series:
+        """Generated captions by image id, in the row order of the captioner's file."""
+        rows = self._by_set.get((captioner, variant))
+        if rows is None:
+            sets = [f"{name}" if v == "standard" else f"{name} ({v})" for name, v in self._by_set]
+            raise RelicError(
+                f"{self.name}, {self.attribute.name}: no captions of {captioner!r} ({variant})",
+                expected=f"one of {', '.join(sets)}",
+            )
+        return rows.set_index("image_id")["caption"]
+
+    def human_captions(self, caption_index: int) -> pd.Series:
+        """The human caption number `caption_index` (0 to 4) by image id."""
+        rows = self.human[self.human["caption_index"] == caption_index]
+        if rows.empty:
+            raise RelicError(
+                f"{self.name}, {self.attribute.name}: no human captions number {caption_index}",
+                expected=f"human captions, numbers 0 to {HUMAN_CAPTIONS - 1}",
+                mend="relic data check DIR tells which file is missing",
+            )
+        return rows.set_index("image_id")["caption"]
+
+    @cached_property
+    def covered(self) -> pd.Index:
+        """Labelled images with five human captions, sorted by id."""
+        return self.labels.index[self.labels.index.isin(self.human["image_id"].unique())]
+
+    @property
+    def coverage(self) -> str:
+        """How far human captions reach, in words; part of every table's caption."""
+        part = (
+            f"all {len(self.labels):,}"
+            if self.complete
+            else f"{len(self.covered):,} of {len(self.labels):,}"
+        )
+        return f"human captions for {part} images"
+
+    @property
+    def complete(self) -> bool:
+        """Do human captions cover every labelled image?"""
+        return len(self.covered) == len(self.labels)
+
+    def label_counts(self, images: pd.Index | None = None) -> dict[str, int]:
+        """Images per class name, among `images` or all."""
+        labels = self.labels if images is None else self.labels.loc[images]
+        return {name: int((labels == i).sum()) for i, name in enumerate(self.attribute.classes)}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of every label and caption: the same content has the same fingerprint."""
+        digest = hashlib.sha256()
+        for frame in (self.labels.reset_index(), self.generated, self.human, self.objects):
+            digest.update(repr(list(frame.columns)).encode())
+            for column in frame:
+                digest.update("\x1f".join(map(str, frame[column].tolist())).encode() + b"\x1e")
+        for captioner, words in sorted(self.vocabularies.items()):
+            digest.update(f"{captioner}\x1f{' '.join(words)}\x1e".encode())
+        return digest.hexdigest()
+
+    @cached_property
+    def _by_set(self) -> dict[tuple[str, str], pd.DataFrame]:
+        return dict(list(self.generated.groupby(["captioner", "variant"], sort=False)))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Corpus {self.name}, {self.attribute.name}: {len(self.labels):,} images, "
+            f"{len(self.captioners)} captioners, {self.coverage}>"
+        )

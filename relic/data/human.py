@@ -1,0 +1,101 @@
+"""Human captions, from the best source that has five for an image."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from relic.data.corpus import HUMAN_CAPTIONS
+from relic.data.pickles import read_pickle
+from relic.errors import RelicError
+
+HUMAN_ANN = {  # upstream's own human captions, by attribute
+    "gender": "bias_data/Human_Ann/gender_obj_cap_mw_entries.pkl",
+    "race": "bias_data/Human_Ann/race_val_obj_cap_entries.pkl",
+}
+AGE_FILE = "age_data/age_dataset.pkl"
+COCO = "coco"
+COLUMNS = ["image_id", "caption_index", "caption", "source"]
+
+
+def human_captions(directory: Path, attribute: str, images: Iterable[int]) -> pd.DataFrame:
+    """Five captions an image as `image_id, caption_index, caption, source`, in source order.
+
+    An image's captions all come from the first source that has five of them: the attribute's own
+    upstream file, other upstream files, COCO annotation files, the age file.
+    """
+    wanted, rows = set(images), []
+    for source, captions in _sources(directory, attribute):
+        for image_id, texts in captions.items():
+            if image_id in wanted and len(texts) >= HUMAN_CAPTIONS:
+                wanted.discard(image_id)
+                rows += [(image_id, i, texts[i], source) for i in range(HUMAN_CAPTIONS)]
+        if not wanted:
+            break
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _sources(directory: Path, attribute: str) -> Iterator[tuple[str, dict[int, list[str]]]]:
+    """(source name, captions by image) in order of preference; absent sources are left out."""
+    own = [AGE_FILE] if attribute == "age" else [HUMAN_ANN.get(attribute, AGE_FILE)]
+    for name in dict.fromkeys([*own, *HUMAN_ANN.values()]):
+        if (directory / name).exists():
+            yield name, read_caption_lists(directory / name)
+    for file in coco_files(directory):
+        yield f"{COCO}/{file.name}", read_coco(file)
+    if AGE_FILE not in own and (directory / AGE_FILE).exists():
+        yield AGE_FILE, read_caption_lists(directory / AGE_FILE)
+
+
+def coco_files(directory: Path) -> list[Path]:
+    """COCO caption annotation files of a data directory (not results files)."""
+    return sorted((directory / COCO).glob("captions_*.json"))
+
+
+def read_caption_lists(file: Path) -> dict[int, list[str]]:
+    """Captions by image id from a pickle of rows with `img_id` and `caption_list`."""
+    captions = {}
+    for number, row in enumerate(read_pickle(file)):
+        good = isinstance(row, dict) and isinstance(row.get("img_id"), int)
+        texts = row.get("caption_list") if good else None
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise RelicError(
+                f"{file}, row {number}: no image id with a list of captions",
+                expected="rows with img_id (a number) and caption_list (a list of strings)",
+                mend="relic data fetch DIR --replace",
+            )
+        captions[row["img_id"]] = texts
+    return captions
+
+
+def read_coco(file: Path) -> dict[int, list[str]]:
+    """Captions by image id from a COCO caption annotation file, in annotation order."""
+    mend = "take captions_val2014.json from COCO's annotations_trainval2014.zip"
+    try:
+        content = json.loads(file.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise RelicError(f"{file} is not UTF-8: {error}", mend=mend) from error
+    except json.JSONDecodeError as error:
+        raise RelicError(f"{file} is not JSON (or cut short): {error}", mend=mend) from error
+    annotations = content.get("annotations") if isinstance(content, dict) else None
+    if not isinstance(annotations, list):
+        raise RelicError(
+            f"{file} has no list of annotations",
+            expected='COCO\'s {"annotations": [{"image_id": 1, "caption": "..."}]}',
+            mend=mend,
+        )
+    captions: dict[int, list[str]] = {}
+    for number, row in enumerate(annotations):
+        try:
+            image_id, text = int(row["image_id"]), row["caption"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise RelicError(
+                f"{file}, annotation {number}: {row!r:.80}",
+                expected="an image_id (a number) and a caption",
+                mend=mend,
+            ) from error
+        if not isinstance(text, str):
+            raise RelicError(f"{file}, annotation {number}: caption {text!r:.80}", expected="text")
+        captions.setdefault(image_id, []).append(text)
+    return captions

@@ -1,0 +1,35 @@
+"""Which corpus a notebook works on: the real captions or the embedded, synthetic one."""
+
+from relic import paths
+from relic.data.corpus import Corpus
+from relic.data.upstream import load_real
+from relic.errors import RelicError
+
+CHOICES = ("auto", "embedded", "real")
+
+
+def corpus_choice(corpus: str) -> str:
+    """`embedded` or `real`; `auto` means real where RELIC_DATA names a directory."""
+    if corpus not in CHOICES:
+        raise RelicError(f"corpus {corpus!r}", expected=f"one of {', '.join(CHOICES)}")
+    if corpus == "auto":
+        return "real" if paths.real_data() else "embedded"
+    return corpus
+
+
+def load_corpus(
+    attribute: str, corpus: str = "auto", *, images: int = 4000, seed: int = 0
+) -> Corpus:
+    """The corpus of an attribute. `images` and `seed` describe the embedded corpus only."""
+    if corpus_choice(corpus) == "embedded":
+        from relic.planted import planted_corpus
+
+        return planted_corpus(attribute, images=images, seed=seed)
+    directory = paths.real_data()
+    if directory is None:
+        raise RelicError(
+            "the real captions are asked for, but RELIC_DATA is not set",
+            expected="a directory of captions in upstream's layout",
+            mend="relic data fetch DIR, then export RELIC_DATA=DIR (or ./run_all.sh --data DIR)",
+        )
+    return load_real(directory, attribute)

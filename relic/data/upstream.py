@@ -1,0 +1,144 @@
+"""Real captions in upstream's layout, read into a `Corpus`."""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from relic.attribute import Attribute, load_attribute
+from relic.data.corpus import Corpus
+from relic.data.human import AGE_FILE, HUMAN_ANN, human_captions
+from relic.data.pickles import read_pickle
+from relic.errors import RelicError
+
+PARTS = ("bias_data", "age_data", "age_annotations", "coco", "visual_context", "gender_score")
+GENERATED = ["captioner", "variant", "image_id", "caption"]
+
+
+@cache
+def captioner_files() -> dict[str, dict]:
+    """The captioners of `captioners.yml`: name, files by attribute and variant, age column."""
+    text = Path(__file__).with_name("captioners.yml").read_text(encoding="utf-8")
+    return yaml.safe_load(text)
+
+
+def load_real(directory: Path, attribute: str) -> Corpus:
+    """The corpus of an attribute, from whichever of its files are in `directory`."""
+    directory, about = Path(directory), load_attribute(attribute)
+    if not directory.is_dir():
+        raise RelicError(
+            f"{directory} is not a directory",
+            expected="a directory with bias_data/ and age_data/",
+            mend="relic data fetch DIR",
+        )
+    read = _read_age if attribute == "age" else _read_bias_data
+    labels, frames = read(directory, about)
+    if not frames:
+        raise RelicError(
+            f"{directory} has no captions labelled with {attribute}",
+            expected="upstream's layout: bias_data/, age_data/",
+            mend="relic data fetch DIR, or relic data check DIR to see what is there",
+        )
+    generated = pd.concat(frames, ignore_index=True)
+    human = human_captions(directory, attribute, labels.index)
+    own = HUMAN_ANN.get(attribute, AGE_FILE)
+    return Corpus(
+        name="COCO captions",
+        synthetic=False,
+        attribute=about,
+        labels=labels,
+        generated=generated,
+        human=human,
+        vocabularies=read_vocabularies(directory, list(generated["captioner"].unique())),
+        display_names={key: files["name"] for key, files in captioner_files().items()},
+        human_row_order=not human.empty and set(human["source"]) == {own},
+    )
+
+
+def _read_bias_data(directory: Path, about: Attribute) -> tuple[pd.Series, list[pd.DataFrame]]:
+    labels, frames = {}, []
+    for captioner, files in captioner_files().items():
+        for variant, name in files.get(about.name, {}).items():
+            file = directory / "bias_data" / name
+            if file.exists():
+                rows = _labelled_rows(file, about, {captioner: "pred"}, labels)
+                frames.append(rows.assign(variant=variant)[GENERATED])
+    return _as_series(labels, about), frames
+
+
+def _read_age(directory: Path, about: Attribute) -> tuple[pd.Series, list[pd.DataFrame]]:
+    labels, file = {}, directory / AGE_FILE
+    if not file.exists():
+        return _as_series(labels, about), []
+    columns = {key: files["age"] for key, files in captioner_files().items() if "age" in files}
+    rows = _labelled_rows(file, about, columns, labels)
+    return _as_series(labels, about), [rows.assign(variant="standard")[GENERATED]]
+
+
+def _labelled_rows(file: Path, about: Attribute, columns: dict[str, str], labels: dict[int, int]):
+    """Rows of a file whose label is one of the two classes; adds their labels to `labels`."""
+    found, seen = [], set()
+    for number, row in enumerate(read_pickle(file)):
+        if not isinstance(row, dict) or not isinstance(row.get("img_id"), int):
+            raise _bad_row(file, number, "no image id", "img_id, a number")
+        image_id, label = row["img_id"], about.class_index(row.get(about.field))
+        if label is None:
+            if about.field not in row:
+                raise _bad_row(file, number, f"no {about.field}", f"a label in {about.field}")
+            continue
+        if image_id in seen:
+            raise _bad_row(file, number, f"image {image_id} a second time", "one row an image")
+        if labels.setdefault(image_id, label) != label:
+            raise _bad_row(file, number, f"image {image_id} has another label here", "one label")
+        seen.add(image_id)
+        for captioner, column in columns.items():
+            if not isinstance(row.get(column), str):
+                raise _bad_row(file, number, f"no caption in {column}", "a string")
+            found.append((captioner, image_id, row[column]))
+    frame = pd.DataFrame(found, columns=["captioner", "image_id", "caption"])
+    order = pd.Categorical(frame["captioner"], categories=list(columns))
+    return frame.iloc[order.codes.argsort(kind="stable")]  # each captioner's rows in file order
+
+
+def _bad_row(file: Path, number: int, found: str, expected: str) -> RelicError:
+    mend = "relic data fetch DIR --replace"
+    return RelicError(f"{file}, row {number}: {found}", expected=expected, mend=mend)
+
+
+def _as_series(labels: dict[int, int], about: Attribute) -> pd.Series:
+    series = pd.Series(labels, name=about.name, dtype="int64").sort_index()
+    series.index = series.index.astype("int64").rename("image_id")
+    return series
+
+
+def read_vocabularies(directory: Path, captioners: list[str]) -> dict[str, tuple[str, ...]]:
+    """Published word lists of the captioners; absent ones are left out."""
+    vocabularies = {}
+    for captioner in captioners:
+        for part in ("bias_data", "age_data"):
+            file = directory / part / "model_vocab" / f"{captioner}_vocab.pkl"
+            if file.exists() and captioner not in vocabularies:
+                words = read_pickle(file)
+                if words[:2] != ["<unk>", "<pad>"] or not all(isinstance(w, str) for w in words):
+                    raise RelicError(
+                        f"{file} is not a captioner's vocabulary",
+                        expected="a list of words that begins with <unk>, <pad>",
+                        mend="relic data fetch DIR --replace",
+                    )
+                vocabularies[captioner] = tuple(words)
+    return vocabularies
+
+
+def directory_fingerprint(directory: Path) -> str:
+    """SHA-256 over names and bytes of all data files: changes when any of them does."""
+    digest = hashlib.sha256()
+    for part in PARTS:
+        for file in sorted(p for p in (Path(directory) / part).rglob("*") if p.is_file()):
+            if file.suffix != ".part":
+                name = file.relative_to(directory).as_posix()
+                with file.open("rb") as stream:
+                    content = hashlib.file_digest(stream, "sha256").hexdigest()
+                digest.update(f"{name} {content}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,90 @@
+"""Figures: one function each, a tidy frame in, axes out. Colour-blind-safe, readable at 400 px."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn as sns
+
+STYLE = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "font.size": 10,
+    "svg.hashsalt": "relic",
+}
+HUMAN_COLOUR = "#222222"
+ORDER = ["NIC", "SAT", "FC", "Att2in", "UpDn", "Transformer", "OSCAR", "NIC+", "NIC+Equalizer"]
+
+
+def captioner_colours(captioners) -> dict[str, str]:
+    """The same colour for the same captioner in every figure; humans are black."""
+    palette = sns.color_palette("colorblind", 10).as_hex()
+    rest = [name for name in captioners if name not in ORDER and not name.startswith("Human")]
+    colours = dict(zip([*ORDER, *rest], palette * 3, strict=False))
+    return {
+        name: HUMAN_COLOUR if name.startswith("Human") else colours[name] for name in captioners
+    }
+
+
+def length_figure(lengths: pd.DataFrame) -> plt.Axes:
+    """Distribution of caption lengths, a line each captioner, humans dashed and black."""
+    names = list(lengths["captioner"].unique())
+    dashes = {name: (3, 2) if name.startswith("Human") else "" for name in names}
+    with plt.rc_context(STYLE):
+        _, axes = plt.subplots(figsize=(6, 3.4))
+        sns.lineplot(lengths, x="tokens", y="share (%)", hue="captioner", style="captioner",
+                     palette=captioner_colours(names), dashes=dashes, ax=axes)  # fmt: skip
+        axes.set(xlabel="tokens in a caption", ylabel="captions (%)", xlim=(3, 25), ylim=(0, None))
+        axes.legend(title="", frameon=False, fontsize=8, ncols=1 + (len(names) > 6))
+    return axes
+
+
+def overlap_figure(square: pd.DataFrame) -> plt.Axes:
+    """How often two captioners say the same, as a lower triangle with its numbers."""
+    lower = square.where([[i > j for j in range(len(square))] for i in range(len(square))])
+    lower = lower.iloc[1:, :-1]
+    with plt.rc_context(STYLE):
+        size = 0.55 * len(square) + 1.2
+        _, axes = plt.subplots(figsize=(max(4.2, size), max(2.6, size * 0.75)))
+        sns.heatmap(lower, annot=True, fmt=".1f", cmap="cividis", cbar=False, linewidths=1, ax=axes,
+                    annot_kws={"fontsize": 8})  # fmt: skip
+        axes.tick_params(axis="x", rotation=45)
+        axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), ha="right")
+    return axes
+
+
+def published_figure(lic: pd.DataFrame) -> plt.Axes:
+    """Published LIC of the nine captioners by paper, one panel an attribute and classifier."""
+    kept = lic[
+        (lic["metric"] == "LIC")
+        & lic["attribute"].isin(["gender", "race"])
+        & lic["captioner"].isin(ORDER)
+    ]
+    kept = kept[kept["source"].isin(PAPERS) & kept["variant"].isna()]
+    with plt.rc_context(STYLE):
+        figure, grid = plt.subplots(2, 3, figsize=(8, 5.4), sharex=True, sharey=True)
+        for row, attribute in zip(grid, ["gender", "race"], strict=True):
+            for axes, classifier in zip(row, ["LSTM", "BERT-ft", "BERT-pre"], strict=True):
+                part = kept[(kept["attribute"] == attribute) & (kept["classifier"] == classifier)]
+                for (source, label), colour, marker in zip(
+                    PAPERS.items(), sns.color_palette("colorblind", 3), "osD", strict=True
+                ):
+                    means = (
+                        part[part["source"] == source].set_index("captioner")["mean"].reindex(ORDER)
+                    )
+                    axes.plot(means, range(len(ORDER)), marker, color=colour, label=label, ms=5)
+                axes.axvline(0, color="grey", lw=1)
+                axes.set_title(f"{attribute}, {classifier}", fontsize=9)
+                axes.set_yticks(range(len(ORDER)), ORDER, fontsize=8)
+        grid[0, 0].invert_yaxis()
+        for axes in grid[1]:
+            axes.set_xlabel("LIC (above 0: amplifies)", fontsize=8)
+        handles, labels = grid[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="upper center", ncols=3, frameon=False, fontsize=9)
+        figure.tight_layout(rect=(0, 0, 1, 0.95))
+    return grid[0, 0]
+
+
+PAPERS = {
+    "hirota2022": "Hirota et al. 2022",
+    "relic2023": "RELIC 2023",
+    "turk2023": "Türk et al. 2023",
+}

@@ -1,0 +1,28 @@
+"""Every path of the project, one comment each."""
+
+import os
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent  # the helper package
+ROOT = PACKAGE.parent  # the repository
+NOTEBOOKS = ROOT / "notebooks"  # notebook sources, committed without outputs
+PARAMS = ROOT / "params"  # profiles: overrides of notebook parameters
+BOOK = ROOT / "book"  # sources of the book: Markdown, configuration, style
+BUILD = BOOK / "_build"  # everything a build makes; deleting it loses no source
+HTML = BUILD / "html"  # the published book
+ATTRIBUTES = PACKAGE / "attributes"  # one YAML file an attribute
+PUBLISHED = PACKAGE / "published"  # the papers' numbers as tidy CSV
+MANIFEST = PACKAGE / "data" / "upstream_manifest.csv"  # upstream's data files and their hashes
+
+DATA_SETTING = "RELIC_DATA"  # environment variable that names the directory of real captions
+
+
+def profile_build(profile: str) -> Path:
+    """Directory of a profile's executed notebooks and their records."""
+    return BUILD / "profiles" / profile
+
+
+def real_data() -> Path | None:
+    """Directory of the real captions, or None where RELIC_DATA is not set."""
+    setting = os.environ.get(DATA_SETTING, "").strip()
+    return Path(setting).expanduser().resolve() if setting else None

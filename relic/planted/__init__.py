@@ -1,0 +1,14 @@
+"""The embedded corpus: synthetic captions whose true LIC is known. Always called synthetic."""
+
+from relic.planted.corpus import PlantedCorpus, TrueLIC, planted_corpus, repeat_rate
+from relic.planted.process import CAPTIONERS, PlantedCaptioner, bayes_score
+
+__all__ = [
+    "CAPTIONERS",
+    "PlantedCaptioner",
+    "PlantedCorpus",
+    "TrueLIC",
+    "bayes_score",
+    "planted_corpus",
+    "repeat_rate",
+]

@@ -1,0 +1,49 @@
+"""What a result rests on: commit, data, versions, device, time."""
+
+import platform
+import subprocess
+import sys
+from importlib import metadata
+
+import relic
+from relic import paths
+
+PACKAGES = ("numpy", "pandas", "scikit-learn", "torch", "transformers", "captum", "papermill")
+
+
+def commit() -> dict:
+    """Commit and dirty flag of the source, or `unknown` outside a checkout."""
+    try:
+        head = _git("rev-parse", "--short=12", "HEAD")
+        return {
+            "commit": head,
+            "dirty": bool(_git("status", "--porcelain", "--untracked-files=no")),
+        }
+    except (OSError, subprocess.SubprocessError):
+        return {"commit": "unknown", "dirty": None}
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-C", str(paths.ROOT), *arguments],
+        capture_output=True, text=True, check=True, timeout=20,
+    ).stdout.strip()  # fmt: skip
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, of this package and of what computes."""
+    found = {"python": platform.python_version(), "relic": relic.__version__}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def device() -> str:
+    """The device that classifiers train on. Looks for a GPU only if torch is in use."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        return torch.cuda.get_device_name(0)
+    return f"CPU ({platform.machine()})"

@@ -1,0 +1,158 @@
+"""Split policies: which images train the attribute classifier and which test it.
+
+`upstream` reproduces the papers' procedure bit by bit for a seed and a file's row order.
+The other policies differ in what may change a split: see `POLICIES`.
+"""
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import StratifiedGroupKFold
+
+from relic.errors import RelicError
+
+POLICIES = {
+    "upstream": "as the papers: depends on the seed and on the row order of the captioner's file",
+    "unpaired": "as upstream, over rows sorted by image id",
+    "paired": "one split per seed over image ids, the same for human captions and every captioner",
+    "grouped": "images with identical captions (as the classifier reads them) stay on one side",
+}
+PAPER_SEEDS = (0, 12, 100, 200, 300, 400, 456, 500, 789, 1234)
+FEWEST = 20  # images of a class below which a score means nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Image ids of the training and the test side, in training order."""
+
+    train: np.ndarray
+    test: np.ndarray
+    policy: str
+    seed: int
+
+
+def split(
+    labels: pd.Series,
+    policy: str = "paired",
+    seed: int = 0,
+    *,
+    test_share: float = 0.1,
+    groups: pd.Series | None = None,
+) -> Split:
+    """Balanced split of labelled images; `labels` maps image id to 0 or 1 in row order.
+
+    `paired` expects the images that every compared caption set has: the caller intersects them,
+    then one seed gives one split whatever the row order.
+    """
+    _check(labels, policy, test_share)
+    if policy == "grouped":
+        train, test = _grouped(labels, seed, test_share, groups)
+    else:
+        rows = labels if policy == "upstream" else labels.sort_index()
+        train, test = _popped(rows, seed, test_share)
+    return Split(np.asarray(train), np.asarray(test), policy, seed)
+
+
+def _popped(labels: pd.Series, seed: int, test_share: float) -> tuple[list, list]:
+    """METHODS, section 1, Splits: pop random rows of each class, train first, then shuffle.
+
+    `random.Random(seed)` draws what the seeded global generator drew in the papers' code.
+    """
+    rng = random.Random(seed)
+    classes = [labels.index[labels == value].tolist() for value in (0, 1)]
+    test_size = round(len(classes[1]) * test_share)
+    sides = []
+    for size in (len(classes[1]) - test_size, test_size):
+        side = []
+        for rows in classes:
+            side += [rows.pop(rng.randrange(len(rows))) for _ in range(size)]
+        sides.append(side)
+    for side in sides:
+        rng.shuffle(side)
+    return sides[0], sides[1]
+
+
+def _grouped(labels, seed, test_share, groups) -> tuple[list, list]:
+    """Balance the classes, then let one fold of a stratified group k-fold be the test side.
+
+    Of the folds that hold both classes, the one whose size is nearest to the test share.
+    """
+    _check_groups(labels, groups)
+    rng = random.Random(seed)
+    rows = labels.sort_index()
+    size = int((rows == 1).sum())
+    chosen = sorted(
+        image for value in (0, 1) for image in rng.sample(rows.index[rows == value].tolist(), size)
+    )
+    keys, count = pd.factorize(groups.loc[chosen])[0], round(1 / min(test_share, 0.5))
+    if len(set(keys)) < count:
+        raise RelicError(
+            f"{len(set(keys))} different captions among {len(chosen)} images",
+            expected=f"at least {count} for a grouped split with a test share of {test_share}",
+        )
+    folds = StratifiedGroupKFold(count, shuffle=True, random_state=seed)
+    sides = [
+        [_balanced([chosen[i] for i in side], rows, rng) for side in fold]
+        for fold in folds.split(chosen, rows.loc[chosen], keys)
+    ]
+    sides = [(train, test) for train, test in sides if train and test]
+    if not sides:
+        raise RelicError(
+            "no grouped split has both classes on both sides: captions of a class are too alike",
+            expected="captions that differ within each class",
+        )
+    return min(sides, key=lambda pair: abs(len(pair[1]) / sum(map(len, pair)) - test_share))
+
+
+def _balanced(images: list, labels: pd.Series, rng: random.Random) -> list:
+    """As many images of one class as of the other, shuffled."""
+    by_class = [[image for image in images if labels[image] == value] for value in (0, 1)]
+    kept = [i for members in by_class for i in rng.sample(members, min(map(len, by_class)))]
+    rng.shuffle(kept)
+    return kept
+
+
+def _check_groups(labels: pd.Series, groups: pd.Series | None) -> None:
+    if groups is None:
+        raise RelicError("grouped splits need groups", expected="a Series: image id to caption")
+    if groups.index.has_duplicates:
+        first = groups.index[groups.index.duplicated()][0]
+        raise RelicError(f"image id {first} has several groups", expected="one group an image")
+    missing = labels.index[~labels.index.isin(groups.dropna().index)]
+    if len(missing):
+        raise RelicError(
+            f"{len(missing)} labelled images have no group, the first is {missing[0]}",
+            expected="a group for every labelled image",
+        )
+
+
+def _check(labels: pd.Series, policy: str, test_share: float) -> None:
+    if policy not in POLICIES:
+        raise RelicError(f"unknown split policy {policy!r}", expected=", ".join(POLICIES))
+    if not 0 < test_share < 1:
+        raise RelicError(f"test share {test_share}", expected="a number between 0 and 1")
+    if labels.index.has_duplicates:
+        first = labels.index[labels.index.duplicated()][0]
+        raise RelicError(f"image id {first} occurs more than once", expected="one label an image")
+    if not labels.isin([0, 1]).all():
+        found = sorted(map(str, set(labels) - {0, 1}))[:5]
+        raise RelicError(f"labels {', '.join(found)}", expected="0 and 1 only")
+    counts = labels.value_counts().reindex([0, 1], fill_value=0)
+    if counts.min() < FEWEST:
+        raise RelicError(
+            f"{counts[0]} images of class 0 and {counts[1]} of class 1",
+            expected=f"at least {FEWEST} of each",
+        )
+    if not 1 <= round(counts[1] * test_share) < counts[1]:
+        raise RelicError(
+            f"a test share of {test_share} leaves one side without images of class 1",
+            expected="images of both classes on both sides",
+        )
+    if counts[1] > counts[0]:
+        raise RelicError(
+            f"class 1 has {counts[1]} images, class 0 only {counts[0]}",
+            expected="class 1 to be the rarer: it sets the balanced size",
+            mend="swap the two classes of the attribute",
+        )

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# From a fresh clone to the book: environment, notebooks, book. ./run_all.sh --help tells the rest.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+lock="$here/requirements.lock"
+venv="$here/.venv"
+
+fail() { printf 'run_all.sh: %s\n' "$@" >&2; exit 1; }
+
+fits() {  # is this a Python we support?
+  "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null
+}
+
+find_python() {
+  local name seen=""
+  for name in python3.11 python3.12 python3.13 python3 python; do
+    command -v "$name" >/dev/null 2>&1 || continue
+    if fits "$name"; then command -v "$name"; return; fi
+    seen="$seen $("$name" --version 2>&1 | tr ' ' '-')"
+  done
+  fail "no Python 3.11, 3.12 or 3.13 found (found:${seen:- none})" \
+       "  to mend: install one (Debian: apt install python3 python3-venv), or set RELIC_PYTHON" \
+       "  or use conda: conda env create -f environment.yml && conda activate relic"
+}
+
+digest() { "$1" -c 'import hashlib, sys; print(hashlib.sha256(b"".join(open(f, "rb").read() for f in sys.argv[1:])).hexdigest())' "$lock" "$here/pyproject.toml"; }
+
+make_venv() {  # .venv from the lock; a stamp written last says it is complete
+  local base wanted
+  base=$(find_python)
+  wanted=$(digest "$base")
+  if [ -x "$venv/bin/python" ] && [ "$(cat "$venv/relic-lock" 2>/dev/null)" = "$wanted" ]; then return; fi
+  echo "setting up .venv from requirements.lock: about 3 minutes and 2.6 GB" >&2
+  rm -f "$venv/relic-lock"
+  if ! "$venv/bin/python" -c '' 2>/dev/null; then
+    rm -rf "$venv"
+    "$base" -m venv "$venv" || { rm -rf "$venv"; fail "$base cannot make a virtual environment" \
+      "  to mend: install its venv module (Debian: apt install python3-venv), or set RELIC_PYTHON"; }
+  fi
+  "$venv/bin/python" -m pip install --disable-pip-version-check --quiet --progress-bar on -r "$lock" ||
+    fail "pip could not install requirements.lock" \
+         "  to mend: see its message above; behind a proxy set HTTPS_PROXY; the same command continues"
+  "$venv/bin/python" -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e "$here"
+  echo "$wanted" > "$venv/relic-lock"
+}
+
+choose_python() {  # RELIC_PYTHON, an active environment named relic, or .venv
+  local active="${VIRTUAL_ENV:-${CONDA_PREFIX:-}}"
+  if [ -n "${RELIC_PYTHON:-}" ]; then
+    python=$RELIC_PYTHON
+  elif [ "${CONDA_DEFAULT_ENV:-}" = relic ] || [ "$(basename "${active:-none}")" = relic ]; then
+    python=$(command -v python)
+  else
+    make_venv
+    python="$venv/bin/python"
+    return
+  fi
+  fits "$python" || fail "$python is not Python 3.11 to 3.13 ($("$python" --version 2>&1 || echo "cannot be run"))"
+  "$python" -c 'import doit, papermill, jupyter_book' 2>/dev/null || fail "$python lacks packages of the lock" \
+    "  to mend: $python -m pip install -r requirements.lock && $python -m pip install --no-deps -e ."
+}
+
+# Wrong options should not cost an installation, so any Python that fits checks them first.
+checker=${RELIC_PYTHON:-}
+[ -n "$checker" ] || { [ -x "$venv/bin/python" ] && checker="$venv/bin/python"; } || checker=$(find_python)
+"$checker" "$here/relic/build/options.py" "$@" || exit $?
+case " $* " in *" --help "* | *" -h "*) exit 0 ;; esac
+
+choose_python
+export PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"
+case " $* " in
+  *" --test "*)
+    arguments=()
+    for argument in "$@"; do [ "$argument" = --test ] || arguments+=("$argument"); done
+    cd "$here"
+    "$python" -m ruff check .
+    "$python" -m ruff format --check .
+    exec "$python" -m pytest "${arguments[@]}"
+    ;;
+esac
+exec "$python" -m relic.build "$@"

@@ -1,0 +1,555 @@
+"""relic.data.fetch against a real local server that misbehaves on request."""
+
+import hashlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from relic.data import fetch as module
+from relic.data.fetch import COMMIT, UPSTREAM, FetchError, fetch, git_blob_sha1, manifest
+from relic.errors import RelicError
+from relic.paths import ROOT, real_data
+
+ALPHA, BETA, NOTES = "data/bias/alpha.pkl", "data/beta.csv", "res/annotations/notes.csv"
+CONTENT = {ALPHA: b"0123456789" * 10, BETA: b"id,label\n1,a\n", NOTES: b"who,age\nx,3\n"}
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+
+
+def sha1(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def frame(*paths: str, sizes: bool = True) -> pd.DataFrame:
+    rows = [(p, sha1(CONTENT[p]), len(CONTENT[p]) if sizes else None) for p in paths]
+    return pd.DataFrame(rows, columns=["path", "git_blob_sha1", "bytes"]).astype({"bytes": "Int64"})
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers each request for a path with the next trick listed for it, else honestly."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        asked = self.headers.get("Range")
+        self.server.seen.append((self.path, asked))
+        self.server.encodings.add(self.headers.get("Accept-Encoding"))
+        tricks = self.server.tricks.get(self.path.lstrip("/"), [])
+        trick = (tricks.pop(0) if len(tricks) > 1 else tricks[0]) if tricks else "honest"
+        body = self.server.content.get(self.path.lstrip("/"))
+        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
+        if trick == "hang up":
+            self.close_connection = True
+        elif isinstance(trick, int) or body is None:
+            self.answer(trick if isinstance(trick, int) else 404, b"sorry")
+        elif trick == "web page":
+            self.answer(200, b"<html>log in</html>", **{"Content-Type": "text/html; charset=utf-8"})
+        elif trick == "wrong bytes":
+            self.answer(200, b"x" * len(body))
+        elif trick == "wrong start":
+            self.answer(206, body, **{"Content-Range": f"bytes 0-{len(body) - 1}/{len(body)}"})
+        elif trick == "truncated":
+            self.answer(200, body[: len(body) // 2])
+        elif trick == "ignore range" or not asked:
+            self.answer(200, body, trick)
+        elif start >= len(body):
+            self.answer(416, b"")
+        else:
+            span = f"bytes {start}-{len(body) - 1}/{len(body)}"
+            self.answer(206, body[start:], trick, **{"Content-Range": span})
+
+    def answer(self, status, body, trick="honest", **headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if trick == "die, length untold":
+            self.send_header("Connection", "close")
+        else:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        dies = trick.startswith("die") or trick == "stall"
+        self.wfile.write(body[: len(body) // 2] if dies else body)
+        if trick == "stall":
+            self.wfile.flush()
+            self.server.release.wait(30)
+        self.close_connection = dies
+
+    def log_message(self, *_):
+        """Keep the test output clean."""
+
+
+@pytest.fixture
+def server(monkeypatch):
+    for name in PROXIES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(module, "BACKOFF", 0)
+    monkeypatch.setattr(module, "CHUNK", 10)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.seen, server.tricks, server.content = [], {}, dict(CONTENT)
+    server.encodings = set()
+    server.release = threading.Event()
+    server.base = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield server
+    server.release.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def get(server, tmp_path):
+    """Fetch from the local server into tmp_path / "real"."""
+
+    def run(*paths, sizes=True, **options):
+        listed = frame(*(paths or CONTENT), sizes=sizes)
+        options = {"base": server.base, "progress": False} | options
+        return fetch(tmp_path / "real", manifest=listed, **options)
+
+    return run
+
+
+@pytest.fixture
+def alpha(tmp_path):
+    """Where ALPHA belongs; its folder exists already."""
+    path = tmp_path / "real" / "bias" / "alpha.pkl"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def part_of(path: Path) -> Path:
+    return path.with_name(path.name + ".part")
+
+
+def files_in(directory: Path) -> set[str]:
+    return {p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file()}
+
+
+def test_git_blob_sha1_is_what_git_says(tmp_path):
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "hello").write_bytes(b"hello\n")
+    (tmp_path / "long").write_bytes(b"a" * 3_000_001)  # longer than a block
+    assert git_blob_sha1(tmp_path / "empty") == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+    assert git_blob_sha1(str(tmp_path / "hello")) == "ce013625030ba8dba906f756967f9e9ca394464a"
+    assert git_blob_sha1(tmp_path / "long") == sha1(b"a" * 3_000_001)
+
+
+def test_files_arrive_in_their_places(get, server, tmp_path):
+    report = get()
+    local = {"bias/alpha.pkl": ALPHA, "beta.csv": BETA, "age_annotations/notes.csv": NOTES}
+    assert report.downloaded == list(local)
+    assert (report.kept, report.failed) == ([], [])
+    assert files_in(tmp_path / "real") == set(local)
+    assert server.encodings == {"identity"}  # lengths and ranges are those of the file itself
+    for name, path in local.items():
+        assert (tmp_path / "real" / name).read_bytes() == CONTENT[path]
+
+
+def test_right_files_are_kept_without_asking(get, server):
+    get()
+    server.seen.clear()
+    report = get()
+    assert (len(report.kept), report.downloaded, server.seen) == (3, [], [])
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_mirror_below_a_path(get, server, slash):
+    server.content = {f"mirror/{path}": content for path, content in CONTENT.items()}
+    assert len(get(base=f"{server.base}/mirror{slash}").downloaded) == 3
+
+
+def test_differing_file_is_left_alone_and_the_rest_fetched(get, server, alpha, tmp_path):
+    alpha.write_bytes(b"my own work")
+    with pytest.raises(FetchError) as caught:
+        get()
+    assert alpha.read_bytes() == b"my own work"
+    assert caught.value.report.downloaded == ["beta.csv", "age_annotations/notes.csv"]
+    assert f"/{ALPHA}" not in [path for path, _ in server.seen]
+    message = str(caught.value)
+    assert "bias/alpha.pkl" in message
+    assert sha1(b"my own work") in message
+    assert sha1(CONTENT[ALPHA]) in message
+    assert f"relic data fetch {tmp_path / 'real'} --replace" in message
+    assert "run the same command again" not in message  # that would not help
+
+
+def test_folder_under_a_final_name_fails_alone(get, alpha):
+    alpha.mkdir()
+    with pytest.raises(FetchError, match=r"bias/alpha\.pkl: present and untouched") as caught:
+        get()
+    assert len(caught.value.report.downloaded) == 2
+    with pytest.raises(FetchError, match=r"bias/alpha\.pkl: cannot be written"):
+        get(replace=True)
+    assert alpha.is_dir()
+
+
+def test_replace_overwrites_only_with_verified_content(get, server, alpha):
+    alpha.write_bytes(b"my own work")
+    server.tricks[ALPHA] = ["wrong bytes", "honest"]
+    with pytest.raises(FetchError):
+        get(ALPHA, replace=True)
+    assert alpha.read_bytes() == b"my own work"
+    assert get(ALPHA, replace=True).downloaded == ["bias/alpha.pkl"]
+    assert alpha.read_bytes() == CONTENT[ALPHA]
+
+
+@pytest.mark.parametrize("sizes", [True, False])
+def test_resume_asks_only_for_the_rest(get, server, alpha, sizes):
+    part_of(alpha).write_bytes(CONTENT[ALPHA][:37])
+    get(ALPHA, sizes=sizes)
+    assert server.seen == [(f"/{ALPHA}", "bytes=37-")]
+    assert alpha.read_bytes() == CONTENT[ALPHA]
+    assert not part_of(alpha).exists()
+
+
+def test_whole_part_is_only_renamed(get, server, alpha):
+    part_of(alpha).write_bytes(CONTENT[ALPHA])
+    assert get(ALPHA).downloaded == ["bias/alpha.pkl"]
+    assert server.seen == []
+    assert files_in(alpha.parent) == {"alpha.pkl"}
+
+
+@pytest.mark.parametrize("trick", ["ignore range", "wrong start"])
+def test_server_that_cannot_resume_starts_over(get, server, alpha, trick):
+    part_of(alpha).write_bytes(CONTENT[ALPHA][:37])
+    server.tricks[ALPHA] = [trick, "honest"]
+    get(ALPHA)
+    assert alpha.read_bytes() == CONTENT[ALPHA]
+    assert server.seen[0] == (f"/{ALPHA}", "bytes=37-")
+    assert [asked for _, asked in server.seen[1:]] == ([None] if trick == "wrong start" else [])
+
+
+@pytest.mark.parametrize("sizes", [True, False])
+def test_part_longer_than_the_file_starts_over(get, server, alpha, sizes):
+    part_of(alpha).write_bytes(b"y" * 120)
+    get(ALPHA, sizes=sizes)
+    assert alpha.read_bytes() == CONTENT[ALPHA]
+    asked = [asked for _, asked in server.seen]
+    assert asked == ([None] if sizes else ["bytes=120-", None])  # a length untold needs the 416
+
+
+def test_part_of_another_file_is_discarded_and_fetched_once_more(get, server, alpha):
+    part_of(alpha).write_bytes(b"y" * 37)
+    get(ALPHA)
+    assert alpha.read_bytes() == CONTENT[ALPHA]
+    assert [asked for _, asked in server.seen] == ["bytes=37-", None]
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_wrong_content_never_gets_the_final_name(get, server, alpha, begun, tmp_path):
+    server.tricks[ALPHA] = ["honest"]
+    server.content[ALPHA] = b"z" * 100
+    if begun:
+        part_of(alpha).write_bytes(CONTENT[ALPHA][:37])
+    with pytest.raises(FetchError) as caught:
+        get()
+    assert files_in(tmp_path / "real") == {"beta.csv", "age_annotations/notes.csv"}
+    [(name, reason)] = caught.value.report.failed
+    assert name == "bias/alpha.pkl"
+    assert f"expected git_blob_sha1 {sha1(CONTENT[ALPHA])}" in reason
+    assert f"found {sha1(b'z' * 100)}" in reason
+    asked = [asked for path, asked in server.seen if path == f"/{ALPHA}"]
+    assert asked == (["bytes=37-", None] if begun else [None])
+
+
+def test_truncated_file_of_a_mirror_fails_by_its_hash(get, server, alpha):
+    server.tricks[ALPHA] = ["truncated"]
+    with pytest.raises(FetchError, match="sent 50 other bytes") as caught:
+        get(ALPHA)
+    assert sha1(CONTENT[ALPHA][:50]) in str(caught.value)
+    assert files_in(alpha.parent) == set()
+
+
+@pytest.mark.parametrize("trick", ["die", "die, length untold"])
+def test_server_dying_halfway_is_asked_for_the_rest(get, server, alpha, trick):
+    server.tricks[ALPHA] = [trick, trick, "honest"]
+    assert get(ALPHA).downloaded == ["bias/alpha.pkl"]
+    assert alpha.read_bytes() == CONTENT[ALPHA]
+    first, second, third = [asked for _, asked in server.seen]
+    assert first is None
+    assert second == "bytes=50-"
+    assert third in ("bytes=70-", "bytes=75-")  # half a block of 10 may be lost
+
+
+def test_untold_length_and_size_is_caught_by_the_hash(get, server, alpha):
+    server.tricks[ALPHA] = ["die, length untold"]
+    with pytest.raises(FetchError, match="expected git_blob_sha1"):
+        get(ALPHA, sizes=False)
+    assert files_in(alpha.parent) == set()
+
+
+def test_server_that_keeps_dying_leaves_a_part_for_the_next_run(get, server, alpha, tmp_path):
+    server.tricks[ALPHA] = ["die"]
+    with pytest.raises(FetchError, match="run the same command again") as caught:
+        get()
+    assert files_in(tmp_path / "real") == {
+        "bias/alpha.pkl.part",
+        "beta.csv",
+        "age_annotations/notes.csv",
+    }
+    assert [name for name, _ in caught.value.report.failed] == ["bias/alpha.pkl"]
+    assert len([path for path, _ in server.seen if path == f"/{ALPHA}"]) == module.TRIES
+    begun = part_of(alpha).stat().st_size
+    assert begun >= 80
+    server.tricks.clear()
+    server.seen.clear()
+    assert get().downloaded == ["bias/alpha.pkl"]
+    assert server.seen == [(f"/{ALPHA}", f"bytes={begun}-")]
+
+
+def test_stalled_server_is_left_after_the_read_timeout(get, server, alpha, monkeypatch):
+    monkeypatch.setattr(module, "TIMEOUTS", (5, 0.2))
+    server.tricks[ALPHA] = ["stall", "honest"]
+    begun = time.monotonic()
+    get(ALPHA)
+    assert alpha.read_bytes() == CONTENT[ALPHA]
+    assert time.monotonic() - begun < 10
+    assert len(server.seen) == 2
+
+
+@pytest.mark.parametrize("trick", [404, 403, "web page"])
+def test_refused_file_names_the_status_and_is_not_retried(get, server, alpha, trick):
+    server.tricks[ALPHA] = [trick]
+    part_of(alpha).write_bytes(CONTENT[ALPHA][:37])
+    with pytest.raises(FetchError) as caught:
+        get()
+    [(name, reason)] = caught.value.report.failed
+    assert name == "bias/alpha.pkl"
+    assert f"status {200 if trick == 'web page' else trick}" in reason
+    assert len(caught.value.report.downloaded) == 2
+    assert len(server.seen) == 3
+    assert part_of(alpha).read_bytes() == CONTENT[ALPHA][:37]  # the refusal is no reason to lose it
+
+
+def test_several_failures_are_listed_in_one_error(get, server):
+    server.tricks |= {ALPHA: [404], NOTES: [410]}
+    with pytest.raises(FetchError, match="2 of 3 files were not fetched") as caught:
+        get()
+    assert "bias/alpha.pkl: the server answered with status 404" in str(caught.value)
+    assert "age_annotations/notes.csv: the server answered with status 410" in str(caught.value)
+    assert caught.value.report.downloaded == ["beta.csv"]
+
+
+@pytest.mark.parametrize("trick", [429, 503, "hang up"])
+def test_busy_server_is_asked_again(get, server, alpha, trick):
+    server.tricks[ALPHA] = [trick, "honest"]
+    get(ALPHA)
+    assert alpha.read_bytes() == CONTENT[ALPHA]
+    assert len(server.seen) == 2
+
+
+def closed_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@pytest.mark.usefixtures("server")
+def test_unreachable_host_stops_at_once_and_explains(get, monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "BACKOFF", 20)
+    begun = time.monotonic()
+    with pytest.raises(FetchError) as caught:
+        get(base=f"http://127.0.0.1:{closed_port()}")
+    assert time.monotonic() - begun < 5
+    assert [name for name, _ in caught.value.report.failed] == ["bias/alpha.pkl"]
+    message = str(caught.value)
+    clone = "git clone https://github.com/eggonz/relic-caption-bias"
+    assert f"{clone} && git -C relic-caption-bias checkout {COMMIT}" in message
+    assert "3 of 3 files were not fetched" in message
+    for part in (
+        "--mirror ADDRESS",
+        "HTTPS_PROXY",
+        "data/*",
+        "res/annotations",
+        "cannot be reached",
+    ):
+        assert part in message
+    assert f"relic data check {tmp_path / 'real'}" in message
+    assert str(tmp_path / "real" / "age_annotations") in message
+
+
+@pytest.mark.usefixtures("server")
+def test_address_that_is_none_is_explained(get, monkeypatch):
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("retried") if seconds else None)
+    with pytest.raises(FetchError, match="--mirror ADDRESS") as caught:
+        get(base="mirror.example")
+    assert "Invalid URL" in str(caught.value)
+
+
+def test_host_that_never_answers_is_left_after_one_file(get, server):
+    server.tricks = {path: ["hang up"] for path in CONTENT}
+    with pytest.raises(FetchError, match="cannot be reached"):
+        get()
+    assert [path for path, _ in server.seen] == [f"/{ALPHA}"] * module.TRIES
+
+
+def test_host_lost_on_the_way_stops_after_the_tries(get, server, monkeypatch):
+    asked = []
+    real = module._Source._request
+
+    def lose_host(source, row, *rest):
+        asked.append(row.path)
+        if row.path != ALPHA:
+            source.base = lost
+        return real(source, row, *rest)
+
+    lost = f"http://127.0.0.1:{closed_port()}"
+    monkeypatch.setattr(module._Source, "_request", lose_host)
+    with pytest.raises(FetchError, match="2 of 3 files") as caught:
+        get()
+    assert caught.value.report.downloaded == ["bias/alpha.pkl"]
+    assert asked == [ALPHA] + [BETA] * module.TRIES
+
+
+def test_proxy_of_the_environment_is_used(get, server, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", server.base)
+    monkeypatch.setenv("http_proxy", server.base)
+    server.content = {f"http://upstream.invalid/{BETA}": CONTENT[BETA]}
+    assert get(BETA, base="http://upstream.invalid").downloaded == ["beta.csv"]
+
+
+def test_directory_that_is_a_file(get, server, tmp_path):
+    (tmp_path / "real").write_text("mine")
+    with pytest.raises(RelicError, match="cannot write into") as caught:
+        get()
+    assert "relic data fetch DIR" in caught.value.mend
+    assert (tmp_path / "real").read_text() == "mine"
+    assert server.seen == []
+
+
+def test_directory_without_permission(get, server, tmp_path):
+    (tmp_path / "real").mkdir(mode=0o500)
+    if os.access(tmp_path / "real", os.W_OK):
+        pytest.skip("this user may write everywhere")
+    with pytest.raises(RelicError, match="Permission denied"):
+        get()
+    assert server.seen == []
+
+
+def test_place_that_cannot_be_written_fails_alone(get, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "bias").write_text("a file where a folder should be")
+    with pytest.raises(FetchError, match=r"bias/alpha\.pkl: cannot be written") as caught:
+        get()
+    assert len(caught.value.report.downloaded) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_full_disk_stops_and_says_so(get, server, alpha):
+    part_of(alpha).symlink_to("/dev/full")
+    with pytest.raises(FetchError, match="the disk is full") as caught:
+        get()
+    assert "make room" in caught.value.mend
+    assert not alpha.exists()
+    assert [path for path, _ in server.seen] == [f"/{ALPHA}"]
+
+
+@pytest.mark.skipif(module.fcntl is None, reason="no file locks")
+def test_second_fetch_into_the_directory_is_refused(get, server, tmp_path):
+    with module._held(tmp_path / "real"), pytest.raises(RelicError, match="another fetch"):
+        get()
+    assert server.seen == []
+    assert len(get().downloaded) == 3  # the hold ended
+
+
+def test_content_is_on_disk_before_it_gets_its_name(get, monkeypatch):
+    events = []
+    sync, rename = os.fsync, os.replace
+
+    def synced(handle):
+        events.append(("sync", os.fstat(handle).st_size))
+        sync(handle)
+
+    def renamed(source, target):
+        events.append(("rename", git_blob_sha1(source)))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", renamed)
+    get(ALPHA)
+    assert events == [("sync", 100), ("rename", sha1(CONTENT[ALPHA]))]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL")
+def test_killed_fetch_is_continued(get, server, alpha, tmp_path, monkeypatch):
+    big = bytes(range(256)) * 400
+    monkeypatch.setitem(CONTENT, ALPHA, big)
+    server.content[ALPHA] = big
+    server.tricks[ALPHA] = ["stall", "honest"]
+    frame(BETA, ALPHA).to_csv(tmp_path / "manifest.csv", index=False)
+    script = (
+        "import sys, pandas; from relic.data.fetch import fetch; "
+        "fetch(sys.argv[1], sys.argv[2], manifest=pandas.read_csv(sys.argv[3]))"
+    )
+    arguments = [tmp_path / "real", server.base, tmp_path / "manifest.csv"]
+    child = subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not module._size(part_of(alpha)) and time.monotonic() < deadline:
+            assert child.poll() is None
+            time.sleep(0.02)
+    finally:
+        child.kill()
+        child.wait()
+    begun = part_of(alpha).stat().st_size
+    assert 0 < begun <= len(big) // 2
+    assert files_in(tmp_path / "real") == {"beta.csv", "bias/alpha.pkl.part"}
+    server.release.set()
+    server.seen.clear()
+    report = get(BETA, ALPHA)
+    assert (report.kept, report.downloaded) == (["beta.csv"], ["bias/alpha.pkl"])
+    assert server.seen == [(f"/{ALPHA}", f"bytes={begun}-")]
+    assert alpha.read_bytes() == big
+
+
+def test_progress_goes_to_stderr_only_when_wanted(get, server, capsys):
+    server.tricks[ALPHA] = ["die", "ignore range"]
+    get(ALPHA, progress=True)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "100/100" in shown.err  # bytes counted once, though half of them came twice
+    get(BETA, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_packaged_manifest():
+    listed = manifest()
+    assert len(listed) == 60
+    assert listed["path"].is_unique
+    assert listed["local"].is_unique
+    assert listed["git_blob_sha1"].str.fullmatch("[0-9a-f]{40}").all()
+    unsized = listed[listed["bytes"].isna()]
+    assert len(unsized) == 2
+    assert unsized["path"].str.contains("/Human_Ann/").all()
+    assert (listed["bytes"].dropna() > 0).all()
+    local = listed.set_index("path")["local"]
+    assert local["data/age_data/age_dataset.csv"] == "age_data/age_dataset.csv"
+    merged = "annotations_merged.csv"
+    assert local[f"res/annotations/{merged}"] == f"age_annotations/{merged}"
+    assert UPSTREAM.endswith(f"/eggonz/relic-caption-bias/{COMMIT}")
+
+
+@pytest.mark.skipif(real_data() is None, reason="RELIC_DATA names no directory of real captions")
+def test_real_files_have_the_hashes_of_the_manifest():
+    listed = manifest().set_index("local")["git_blob_sha1"]
+    present = [name for name in listed.index if (real_data() / name).is_file()]
+    assert present
+    differing = [n for n in present if git_blob_sha1(real_data() / n) != listed[n]]
+    assert differing == []
