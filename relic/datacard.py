@@ -137,7 +137,8 @@ def human_sources(corpora: list[Corpus]) -> pd.DataFrame:
     for corpus in corpora:
         images = corpus.human.drop_duplicates("image_id")["source"].value_counts()
         rows += [(corpus.attribute.name, source, int(n)) for source, n in images.items()]
-        rows.append((corpus.attribute.name, "none", len(corpus.labels) - len(corpus.covered)))
+        if not corpus.complete:
+            rows.append((corpus.attribute.name, "none", len(corpus.labels) - len(corpus.covered)))
     return pd.DataFrame(rows, columns=["attribute", "source", "images"])
 
 

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
+from matplotlib.ticker import MaxNLocator
 
 STYLE = {
     "axes.spines.top": False,
@@ -32,6 +33,7 @@ def length_figure(lengths: pd.DataFrame) -> plt.Axes:
         _, axes = plt.subplots(figsize=(6, 3.4))
         sns.lineplot(lengths, x="tokens", y="share (%)", hue="captioner", style="captioner",
                      palette=captioner_colours(names), dashes=dashes, ax=axes)  # fmt: skip
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set(xlabel="tokens in a caption", ylabel="captions (%)", xlim=(3, 25), ylim=(0, None))
         axes.legend(title="", frameon=False, fontsize=8, ncols=1 + (len(names) > 6))
     return axes

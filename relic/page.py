@@ -117,8 +117,10 @@ def _text(value) -> str:
 
 
 def _shown(value, decimals: int) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: "–"}[value]
+    if pd.isna(value):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
-        return "–" if pd.isna(value) else f"{value:,.{decimals}f}".replace("-", "−")
+        return f"{value:,.{decimals}f}".replace("-", "−")
     return f"{value:,}".replace("-", "−") if isinstance(value, int) else str(value)

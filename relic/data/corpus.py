@@ -42,6 +42,11 @@ class Corpus:
         standard = self.generated[self.generated["variant"] == "standard"]
         return list(standard["captioner"].unique())
 
+    @property
+    def title(self) -> str:
+        """The name as a table's caption begins with it."""
+        return self.name[0].upper() + self.name[1:]
+
     def captions(self, captioner: str, variant: str = "standard") -> pd.Series:
         """Generated captions by image id, in the row order of the captioner's file."""
         rows = self._by_set.get((captioner, variant))

@@ -196,7 +196,8 @@ def _subject(about: PlantedCaptioner, classes, rng) -> list[list[str]]:
         choices = words["age_words"][ages[a]]
         adjectives.append(choices[int(which[i] * len(choices))] if aged[i] else "")
     articles = ["the" if adjective else "a" for adjective in adjectives]
-    return [articles, adjectives, _sometimes(manners, rich), persons]
+    linked = _sometimes(["is"] * size, rng.random(size) < (0.5 if about is HUMAN else 0.1))
+    return [articles, adjectives, _sometimes(manners, rich), persons, linked]
 
 
 def _known(phrase: str, words: Collection[str]) -> str:
@@ -228,7 +229,7 @@ def _signs() -> list[str]:
 def _vocabulary(about: PlantedCaptioner) -> tuple[str, ...]:
     """All words a captioner may say, in a fixed order, after upstream's two special entries."""
     words = lexicon()
-    kept = {"a", "the", ".", *words["generic"], *words["fillers"]["manner"][:8]}
+    kept = {"a", "the", "is", ".", *words["generic"], *words["fillers"]["manner"][:8]}
     for attribute in known_attributes():
         kept |= channel(attribute).words(about.vocabulary) | {load_attribute(attribute).mask_token}
     for texts in [

@@ -383,6 +383,7 @@ def test_unreachable_host_stops_at_once_and_explains(get, monkeypatch, tmp_path)
 
 @pytest.mark.usefixtures("server")
 def test_address_that_is_none_is_explained(get, monkeypatch):
+    monkeypatch.setattr(module, "BACKOFF", 1)
     monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("retried") if seconds else None)
     with pytest.raises(FetchError, match="--mirror ADDRESS") as caught:
         get(base="mirror.example")
