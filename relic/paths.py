@@ -12,8 +12,10 @@ BUILD = BOOK / "_build"  # everything a build makes; deleting it loses no source
 HTML = BUILD / "html"  # the published book
 ATTRIBUTES = PACKAGE / "attributes"  # one YAML file an attribute
 PUBLISHED = PACKAGE / "published"  # the papers' numbers as tidy CSV
+RESULTS = ROOT / "results"  # published run records
 MANIFEST = PACKAGE / "data" / "upstream_manifest.csv"  # upstream's data files and their hashes
 
+RUNS_SETTING = "RELIC_RUNS"  # environment variable that names the store of runs
 DATA_SETTING = "RELIC_DATA"  # environment variable that names the directory of real captions
 
 
@@ -26,3 +28,9 @@ def real_data() -> Path | None:
     """Directory of the real captions, or None where RELIC_DATA is not set."""
     setting = os.environ.get(DATA_SETTING, "").strip()
     return Path(setting).expanduser().resolve() if setting else None
+
+
+def runs() -> Path:
+    """The store of runs: RELIC_RUNS, or `runs/` in the repository (not committed)."""
+    setting = os.environ.get(RUNS_SETTING, "").strip()
+    return Path(setting).expanduser().resolve() if setting else ROOT / "runs"

@@ -46,7 +46,7 @@ def split(
     `paired` expects the images that every compared caption set has: the caller intersects them,
     then one seed gives one split whatever the row order.
     """
-    _check(labels, policy, test_share)
+    check_labels(labels, policy, test_share)
     if policy == "grouped":
         train, test = _grouped(labels, seed, test_share, groups)
     else:
@@ -128,7 +128,8 @@ def _check_groups(labels: pd.Series, groups: pd.Series | None) -> None:
         )
 
 
-def _check(labels: pd.Series, policy: str, test_share: float) -> None:
+def check_labels(labels: pd.Series, policy: str, test_share: float = 0.1) -> None:
+    """Refuse labels that cannot be split, with what is wrong with them."""
     if policy not in POLICIES:
         raise RelicError(f"unknown split policy {policy!r}", expected=", ".join(POLICIES))
     if not 0 < test_share < 1:

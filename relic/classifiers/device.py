@@ -1,0 +1,25 @@
+"""Where to compute, and the same numbers every time."""
+
+import random
+
+import numpy as np
+import torch
+
+
+def best_device() -> torch.device:
+    """CUDA when it is there, the CPU otherwise."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def deterministic(seed: int) -> None:
+    """Seed torch (and what libraries draw from) and ask for deterministic kernels."""
+    random.seed(seed)
+    np.random.seed(seed)  # transformers draws from the global generator
+    torch.manual_seed(seed)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.backends.cudnn.benchmark = False
+
+
+def autocast(device: torch.device) -> torch.autocast:
+    """Half precision on CUDA; nothing on the CPU."""
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda")

@@ -1,0 +1,220 @@
+"""What a run reads: captions as its classifier sees them, classes, and the two sides of a split.
+
+Everything that several runs share is computed once per process.
+"""
+
+import hashlib
+import json
+import random
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from relic.attribute import load_attribute
+from relic.classifiers.base import TextForm
+from relic.data.corpus import Corpus
+from relic.errors import RelicError
+from relic.splits import check_labels, split
+from relic.text import frequent_vocabulary, masked_captions
+
+VOCABULARIES = ("captioner", "human-top-n", "none")
+OWN_WORDS = 0.85  # a vocabulary covers at least this share of its captioner's own words
+TOGETHER = ("paired", "grouped")  # splits over the images that every caption set has
+
+
+class Reading(NamedTuple):
+    """Which captions: a captioner's, or the human ones aligned to its vocabulary."""
+
+    captions: str
+    captioner: str
+    images: str = "standard"
+    caption_index: int = 0
+    vocabulary: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Captions of a run as its classifier reads them, split."""
+
+    train: list[str]
+    train_classes: np.ndarray
+    test: list[str]
+    images: pd.DataFrame  # image_id, y, seen_raw, seen_masked of the test side
+
+
+@lru_cache(maxsize=32)
+def raw_captions(corpus: Corpus, reading: Reading) -> pd.Series:
+    """Captions by image id, in the order of their rows.
+
+    As plain Python strings: Arrow's are converted one by one at every use.
+    """
+    if reading.captions == "human":
+        return corpus.human_captions(reading.caption_index).astype(object)
+    return corpus.captions(reading.captioner, reading.images).astype(object)
+
+
+def vocabulary(corpus: Corpus, reading: Reading) -> tuple[str, ...] | None:
+    """Words that human captions keep; None keeps all."""
+    if reading.captions == "model" or reading.vocabulary == "none":
+        return None
+    if reading.captioner not in corpus.vocabularies:
+        raise RelicError(
+            f"{corpus.name} has no vocabulary of {reading.captioner}",
+            expected="model_vocab/ beside the captions",
+            mend="relic data fetch DIR, or vocabulary none",
+        )
+    own = corpus.vocabularies[reading.captioner]
+    share = _own_share(corpus, reading.captioner)
+    if share < OWN_WORDS:
+        raise RelicError(
+            f"the vocabulary of {reading.captioner} covers {100 * share:.0f} % of its own words",
+            expected=f"at least {100 * OWN_WORDS:.0f} %: this looks like another captioner's file",
+            mend="relic data check DIR names files whose bytes are not upstream's",
+        )
+    return own if reading.vocabulary == "captioner" else _frequent(corpus, len(own))
+
+
+@lru_cache(maxsize=64)
+def _own_share(corpus: Corpus, captioner: str) -> float:
+    """Share of a captioner's own tokens that its vocabulary holds.
+
+    Upstream built the vocabularies on gender-masked captions: gender words do not count against them.
+    """
+    about, texts = corpus.attribute, corpus.captions(captioner).drop_duplicates().iloc[:2000]
+    known = {
+        *corpus.vocabularies[captioner],
+        about.mask_token,
+        *load_attribute("gender").masked_words,
+    }
+    masked = masked_captions(texts, about.masked_words, about.mask_token, lowercase=True)
+    return float(np.mean([token in known for caption in masked for token in caption.split()]))
+
+
+@lru_cache(maxsize=32)
+def _frequent(corpus: Corpus, size: int) -> tuple[str, ...]:
+    """The most frequent words of all human captions, masked (RELIC, appendix C)."""
+    about, texts = corpus.attribute, corpus.human["caption"]
+    masked = masked_captions(texts, about.masked_words, about.mask_token, lowercase=True)
+    return tuple(frequent_vocabulary(masked, size))
+
+
+@lru_cache(maxsize=16)
+def read_captions(corpus: Corpus, reading: Reading, form: TextForm) -> pd.Series:
+    """Captions by image id, masked and aligned, in the form a classifier reads."""
+    about, texts = corpus.attribute, raw_captions(corpus, reading)
+    token, words = form.mask_token or about.mask_token, vocabulary(corpus, reading)
+    masked = masked_captions(
+        texts,
+        about.masked_words,
+        token,
+        lowercase=reading.captions == "human" or form.lowercase_generated,
+        vocabulary=words,
+        unknown=form.unknown,
+    )
+    return pd.Series(masked, index=texts.index, dtype=object)
+
+
+@lru_cache(maxsize=256)
+def usable_labels(corpus: Corpus, reading: Reading, policy: str, size: int, seed: int) -> pd.Series:
+    """Classes of the images a run may use, in row order; `size` of them if that is not 0."""
+    labels = corpus.labels.reindex(raw_captions(corpus, reading).index).dropna().astype("int64")
+    if policy in TOGETHER:
+        labels = labels[labels.index.isin(_common(corpus))]
+    if size:
+        labels = _subsample(labels, size, seed)
+    check_labels(labels, policy)
+    return labels
+
+
+@lru_cache(maxsize=16)
+def _common(corpus: Corpus) -> frozenset[int]:
+    """Images with a label, human captions (where there are any) and every captioner's caption."""
+    common = set(corpus.labels.index if corpus.human.empty else corpus.covered)
+    for captioner in corpus.captioners:
+        common &= set(corpus.captions(captioner).index)
+    return frozenset(common)
+
+
+def _subsample(labels: pd.Series, size: int, seed: int) -> pd.Series:
+    """`size` images, half of each class, the same for every captioner with one seed."""
+    half, rng, kept = size // 2, random.Random(f"size {size} {seed}"), set()
+    for value in (0, 1):
+        ids = sorted(labels.index[labels == value].tolist())
+        if len(ids) < half:
+            raise RelicError(
+                f"size {size}: class {value} has {len(ids)} images", expected=f"{half}"
+            )
+        kept.update(rng.sample(ids, half))
+    return labels[labels.index.isin(kept)]
+
+
+@lru_cache(maxsize=4096)
+def fingerprint(corpus: Corpus, reading: Reading, policy: str) -> str:
+    """SHA-256 of what a run reads: labels, captions, masked words, vocabulary."""
+    about, words = corpus.attribute, vocabulary(corpus, reading)
+    blind = reading._replace(vocabulary="")  # the same human captions for every vocabulary
+    if reading.captions == "human":
+        blind = blind._replace(captioner="")
+    text = _text_digest(corpus, blind, policy in TOGETHER)
+    rest = [text, sorted(about.masked_words), about.mask_token, words and list(words)]
+    return hashlib.sha256(json.dumps(rest).encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=1024)
+def _text_digest(corpus: Corpus, reading: Reading, together: bool) -> str:
+    texts = raw_captions(corpus, reading)
+    labels = corpus.labels.reindex(texts.index).dropna().astype("int64")
+    if together:
+        labels = labels[labels.index.isin(_common(corpus))]
+    rows = zip(
+        labels.index.tolist(), labels.tolist(), texts.loc[labels.index].tolist(), strict=True
+    )
+    return hashlib.sha256(
+        "\x1e".join(f"{i}\x1f{y}\x1f{t}" for i, y, t in rows).encode()
+    ).hexdigest()
+
+
+def prepare(corpus: Corpus, reading: Reading, form: TextForm, *, policy: str, seed: int, size: int = 0, labels: str = "true") -> Material:  # fmt: skip
+    """Split, and mark what of the test side the training side holds already."""
+    usable = usable_labels(corpus, reading, policy, size, seed if size else 0)
+    raw, masked = raw_captions(corpus, reading), read_captions(corpus, reading, form)
+    groups = masked.loc[usable.index] if policy == "grouped" else None
+    sides = split(usable, policy, seed, groups=groups)
+    classes = learned_classes(usable, labels, seed)
+    train, test = masked.loc[sides.train], masked.loc[sides.test]
+    images = pd.DataFrame(
+        {
+            "image_id": sides.test,
+            "y": classes.loc[sides.test].to_numpy(),
+            "seen_raw": raw.loc[sides.test].isin(set(raw.loc[sides.train])).to_numpy(),
+            "seen_masked": test.isin(set(train)).to_numpy(),
+        }
+    )
+    return Material(train.tolist(), classes.loc[sides.train].to_numpy(), test.tolist(), images)
+
+
+def learned_classes(labels: pd.Series, how: str, seed: int) -> pd.Series:
+    """Classes to learn: `true`, `permuted` among the images, or `noisy:RATE` of them flipped."""
+    if how == "true":
+        return labels
+    ids, rng = labels.sort_index(), np.random.default_rng([seed, 7])
+    if how == "permuted":
+        return pd.Series(rng.permutation(ids.to_numpy()), index=ids.index).loc[labels.index]
+    flipped = rng.random(len(ids)) < noise_rate(how)
+    return (ids ^ flipped).astype("int64").loc[labels.index]
+
+
+def noise_rate(labels: str) -> float:
+    """The rate of `noisy:RATE`."""
+    name, _, rate = labels.partition(":")
+    try:
+        if name == "noisy" and 0 <= float(rate) <= 0.5:
+            return float(rate)
+    except ValueError:
+        pass
+    raise RelicError(
+        f"labels {labels!r}", expected="true, permuted, or noisy:RATE with RATE up to 0.5"
+    )

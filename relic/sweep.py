@@ -1,0 +1,262 @@
+"""Many runs: compute what a store lacks, on this machine or on a Dask cluster.
+
+Runs that read the same captions go to a worker together, so that it tokenizes and encodes them once.
+Each run is stored as it finishes: a kill loses only the runs at work.
+"""
+
+import multiprocessing
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import product
+
+from tqdm import tqdm
+
+from relic.data.corpus import Corpus
+from relic.data.load import corpus_choice, load_corpus
+from relic.errors import RelicError
+from relic.runs import Run, compute, describe
+from relic.store import Store
+
+TOGETHER = 10  # runs on the same captions that one worker does in a row
+DEATHS = 2  # times a worker may die over a bundle before its runs count as failed
+SLOW = ("lstm", "bert-ft")  # minutes a run: each is a bundle of its own
+
+
+@dataclass(frozen=True)
+class Source:
+    """How any worker, on any machine, gets the corpus."""
+
+    corpus: str = "auto"
+    images: int = 4000
+    seed: int = 0
+
+    def load(self, attribute: str) -> Corpus:
+        """The corpus of an attribute; loaded once per process."""
+        return _load(attribute, corpus_choice(self.corpus), self.images, self.seed)
+
+
+@lru_cache(maxsize=8)
+def _load(attribute: str, corpus: str, images: int, seed: int) -> Corpus:
+    return load_corpus(attribute, corpus, images=images, seed=seed)
+
+
+def grid(source: Source, attribute: str, **choices) -> list[Run]:
+    """All combinations: `grid(source, "gender", classifier=["linear"], seed=[0, 1])`.
+
+    `captioner` defaults to all; every run is checked before anything is computed.
+    """
+    corpus = source.load(attribute)
+    lists = {
+        name: value if isinstance(value, list | tuple | range) else [value]
+        for name, value in choices.items()
+    }
+    lists.setdefault("captioner", corpus.captioners)
+    combinations = [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
+    return list(dict.fromkeys(describe(corpus, **options) for options in combinations))
+
+
+class SweepError(RelicError):
+    """Runs that failed; the others are in the store."""
+
+    def __init__(self, failed: dict[Run, str]):
+        self.failed = failed
+        listed = "".join(f"\n    {_name(run)}: {error}" for run, error in failed.items())
+        super().__init__(
+            f"{len(failed)} runs failed{listed}",
+            mend="run the same command again: finished runs are kept",
+        )
+
+
+def sweep(
+    source: Source,
+    runs: Iterable[Run],
+    store: Store,
+    *,
+    workers: int = 1,
+    scheduler: str = "",
+    progress: bool = True,
+) -> int:
+    """Compute what the store lacks; returns how many runs that were. Failures are told at the end."""
+    missing = store.missing(runs)
+    if not missing:
+        return 0
+    failed: dict[Run, str] = {}
+    results = (
+        _dask(source, missing, store, scheduler)
+        if scheduler
+        else _local(source, missing, store, workers)
+    )
+    with tqdm(total=len(missing), unit="run", disable=not progress, smoothing=0.1) as bar:
+        for done in results:
+            failed |= done.failed
+            bar.set_postfix_str(_name(done.runs[-1]))
+            bar.update(len(done.runs))
+    if failed:
+        raise SweepError(failed)
+    return len(missing)
+
+
+@dataclass
+class Bundle:
+    """Runs on the same captions, and which of them failed."""
+
+    runs: list[Run]
+    failed: dict[Run, str] = field(default_factory=dict)
+    deaths: int = 0
+
+
+def bundles(runs: list[Run]) -> list[Bundle]:
+    """Slow runs alone, others by the captions they read."""
+    groups: dict[tuple, list[Run]] = {}
+    for number, run in enumerate(runs):
+        alone = number if run.classifier in SLOW else -1
+        same = (
+            run.attribute,
+            run.captioner,
+            run.captions,
+            run.images,
+            run.caption_index,
+            run.vocabulary,
+        )
+        groups.setdefault((*same, run.classifier, run.encoder, alone), []).append(run)
+    return [
+        Bundle(group[i : i + TOGETHER])
+        for group in groups.values()
+        for i in range(0, len(group), TOGETHER)
+    ]
+
+
+def work(source: Source, bundle: Bundle, directory: str) -> Bundle:
+    """What a worker does: each run of a bundle, a failed one without harm to the others."""
+    _one_thread()
+    store = Store(directory)
+    for run in store.missing(bundle.runs):  # another sweep may have been faster
+        try:
+            corpus = source.load(run.attribute)
+            known = _again(corpus, run)
+            if known != run:
+                raise RelicError(
+                    f"this machine's {run.corpus} differ from those the sweep was started with",
+                    expected=f"fingerprint {run.fingerprint}, code {run.code}",
+                    mend="the same RELIC_DATA and the same version on every machine",
+                )
+            store.put(compute(corpus, run))
+        except Exception as error:  # reported at the end, with all others
+            first = (str(error).splitlines() or [""])[0]
+            bundle.failed[run] = f"{type(error).__name__}: {first}"
+    return bundle
+
+
+def _again(corpus: Corpus, run: Run) -> Run:
+    """The run as described on this machine."""
+    told = {
+        k: v
+        for k, v in vars(run).items()
+        if k not in ("corpus", "attribute", "fingerprint", "code")
+    }
+    return describe(corpus, **told)
+
+
+def _one_thread() -> None:
+    """One thread a worker: two on two cores would wait for each other."""
+    if "torch" in sys.modules or os.environ.get("OMP_NUM_THREADS") != "1":
+        import torch
+
+        if torch.get_num_threads() != 1:
+            torch.set_num_threads(1)
+
+
+def _local(source: Source, runs: list[Run], store: Store, workers: int) -> Iterator[Bundle]:
+    """Processes on this machine; when one dies, a new pool goes on with what is missing."""
+    waiting = bundles(runs)
+    if workers <= 1:
+        for bundle in waiting:
+            yield work(source, bundle, str(store.directory))
+        return
+    context = multiprocessing.get_context("spawn")
+    while waiting:
+        lost: list[Bundle] = []
+        with _single_threads(), ProcessPoolExecutor(workers, mp_context=context) as pool:
+            futures: dict[Future, Bundle] = {}
+            try:
+                for bundle in waiting:
+                    futures[pool.submit(work, source, bundle, str(store.directory))] = bundle
+                for future in as_completed(futures):
+                    try:
+                        yield future.result()
+                    except BrokenProcessPool:
+                        lost.append(futures[future])
+            except BrokenProcessPool:
+                lost += [bundle for bundle in waiting if bundle not in futures.values()]
+            except BaseException:  # Ctrl-C, or the caller gave up: do not start what waits
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        waiting = []
+        for bundle in lost:
+            bundle.deaths += 1
+            bundle.runs = store.missing(bundle.runs)
+            if bundle.deaths <= DEATHS or not bundle.runs:
+                waiting += [bundle] if bundle.runs else []
+            else:
+                bundle.failed = dict.fromkeys(
+                    bundle.runs, "its worker process died, more than once"
+                )
+                yield bundle
+
+
+class _single_threads:  # noqa: N801 - used as a with statement
+    """Children inherit one thread each; our own setting comes back."""
+
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+    def __enter__(self):
+        self.before = {name: os.environ.get(name) for name in self.names}
+        os.environ.update(dict.fromkeys(self.names, "1"))
+
+    def __exit__(self, *_):
+        for name, value in self.before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _dask(source: Source, runs: list[Run], store: Store, scheduler: str) -> Iterator[Bundle]:
+    """Workers of a Dask cluster that share the store's file system. Dask retries lost workers."""
+    from dask.distributed import Client
+    from dask.distributed import as_completed as finished
+
+    with Client(scheduler, set_as_default=False) as client:
+        gpu = {"GPU": 1} if any(_resources(client)) else None
+        futures = [
+            client.submit(
+                work, source, bundle, str(store.directory.resolve()),
+                pure=False, retries=DEATHS, resources=gpu if bundle.runs[0].classifier != "linear" else None,
+            )
+            for bundle in bundles(runs)
+        ]  # fmt: skip
+        by_key = dict(zip([f.key for f in futures], bundles(runs), strict=True))
+        for future in finished(futures):
+            if future.status == "finished":
+                yield future.result()
+            else:
+                bundle = by_key[future.key]
+                left = store.missing(bundle.runs)
+                bundle.failed = dict.fromkeys(left, str(future.exception()))
+                yield bundle
+
+
+def _resources(client) -> list[bool]:
+    workers = client.scheduler_info()["workers"].values()
+    return ["GPU" in (worker.get("resources") or {}) for worker in workers]
+
+
+def _name(run: Run) -> str:
+    whose = (
+        run.captioner
+        if run.captions == "model"
+        else f"human {run.caption_index} for {run.captioner}"
+    )
+    return f"{run.attribute} {whose} {run.classifier} seed {run.seed}"
