@@ -32,7 +32,7 @@ make_venv() {  # .venv from the lock; a stamp written last says it is complete
   if [ -x "$venv/bin/python" ] && [ "$(cat "$venv/relic-lock" 2>/dev/null)" = "$wanted" ]; then return; fi
   echo "setting up .venv from requirements.lock: about 3 minutes and 2.6 GB" >&2
   rm -f "$venv/relic-lock"
-  if ! "$venv/bin/python" -c '' 2>/dev/null; then
+  if ! fits "$venv/bin/python"; then
     rm -rf "$venv"
     "$base" -m venv "$venv" || { rm -rf "$venv"; fail "$base cannot make a virtual environment" \
       "  to mend: install its venv module (Debian: apt install python3-venv), or set RELIC_PYTHON"; }
@@ -40,8 +40,16 @@ make_venv() {  # .venv from the lock; a stamp written last says it is complete
   "$venv/bin/python" -m pip install --disable-pip-version-check --quiet --progress-bar on -r "$lock" ||
     fail "pip could not install requirements.lock" \
          "  to mend: see its message above; behind a proxy set HTTPS_PROXY; the same command continues"
-  "$venv/bin/python" -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e "$here"
+  "$venv/bin/python" -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e "$here" ||
+    fail "pip could not install this repository itself" "  to mend: see its message above; then the same command again"
   echo "$wanted" > "$venv/relic-lock"
+}
+
+wrong_python() {
+  local said
+  said=$("$1" --version 2>&1 | head -n 1) || true
+  fail "$1 is not Python 3.11, 3.12 or 3.13 (${said:-it does not say what it is})" \
+       "  to mend: set RELIC_PYTHON to a Python that has requirements.lock installed, or unset it"
 }
 
 choose_python() {  # RELIC_PYTHON, an active environment named relic, or .venv
@@ -55,16 +63,17 @@ choose_python() {  # RELIC_PYTHON, an active environment named relic, or .venv
     python="$venv/bin/python"
     return
   fi
-  fits "$python" || fail "$python is not Python 3.11 to 3.13 ($("$python" --version 2>&1 || echo "cannot be run"))"
-  "$python" -c 'import doit, papermill, jupyter_book' 2>/dev/null || fail "$python lacks packages of the lock" \
+  fits "$python" || wrong_python "$python"
+  "$python" -c 'import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, ("doit", "papermill", "jupyter_book"))))' || fail "$python lacks packages of the lock" \
     "  to mend: $python -m pip install -r requirements.lock && $python -m pip install --no-deps -e ."
 }
 
 # Wrong options should not cost an installation, so any Python that fits checks them first.
 checker=${RELIC_PYTHON:-}
+[ -z "$checker" ] || fits "$checker" || wrong_python "$checker"
 [ -n "$checker" ] || { [ -x "$venv/bin/python" ] && checker="$venv/bin/python"; } || checker=$(find_python)
 "$checker" "$here/relic/build/options.py" "$@" || exit $?
-case " $* " in *" --help "* | *" -h "*) exit 0 ;; esac
+case " $* " in *" --test "*) ;; *" --help "* | *" -h "*) exit 0 ;; esac
 
 choose_python
 export PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"
@@ -75,7 +84,7 @@ case " $* " in
     cd "$here"
     "$python" -m ruff check .
     "$python" -m ruff format --check .
-    exec "$python" -m pytest "${arguments[@]}"
+    exec "$python" -m pytest ${arguments[@]+"${arguments[@]}"}
     ;;
 esac
-exec "$python" -m relic.build "$@"
+exec "$python" -P -m relic.build "$@"  # -P: a relic in the working directory is not ours

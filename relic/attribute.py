@@ -25,7 +25,8 @@ class Attribute(BaseModel):
     @field_validator("masked_words", "optional_masked_words", mode="before")
     @classmethod
     def _words_of_lines(cls, lines):
-        """Split the YAML file's lines of words."""
+        """Split the YAML file's lines of words; one line may stand alone."""
+        lines = [lines] if isinstance(lines, str) else lines
         return frozenset(word for line in lines for word in str(line).split())
 
     def class_index(self, label: str) -> int | None:

@@ -13,13 +13,15 @@ from relic.errors import RelicError
 app = typer.Typer(
     name="relic",
     help="Do image captioners amplify the bias of their training captions? "
-    "This command handles data; [bold]./run_all.sh[/bold] builds the book.",
+    "This command gets data, trains and reports; [bold]./run_all.sh[/bold] builds the book.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
 data = typer.Typer(help="The real captions: get them, check them.", no_args_is_help=True)
 app.add_typer(data, name="data")
+results = typer.Typer(help="Runs: show them, publish them, check them.", no_args_is_help=True)
+app.add_typer(results, name="results")
 
 
 def _version(asked: bool) -> None:
@@ -83,6 +85,159 @@ def check(
     report = check_files(directory)
     print(json.dumps(report.as_dict(), indent=1) if as_json else as_text(report))
     raise typer.Exit(0 if report.usable else 1)
+
+
+Store_ = Annotated[
+    Path | None,
+    typer.Option("--store", metavar="DIR", help="Store of runs (default: RELIC_RUNS, or runs/)."),
+]
+
+
+def _store(directory: Path | None):
+    from relic import paths
+    from relic.store import Store
+
+    return Store(directory or paths.runs())
+
+
+def _numbers(text: str) -> list[int]:
+    from relic.splits import PAPER_SEEDS
+
+    if text == "paper":
+        return list(PAPER_SEEDS)
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError as error:
+        raise RelicError(
+            f"--seeds {text}", expected="numbers such as 0,12,100, or paper"
+        ) from error
+
+
+@app.command()
+def sweep(
+    attribute: Annotated[
+        str, typer.Option(help="gender, race, age; several with commas.")
+    ] = "gender",
+    classifier: Annotated[
+        str, typer.Option(help="linear, lstm, bert-ft, bert-pre; several with commas.")
+    ] = "linear",
+    captioner: Annotated[str, typer.Option(help="Captioners with commas; all by default.")] = "",
+    captions: Annotated[str, typer.Option(help="model (LIC_M), human (LIC_D) or both.")] = "both",
+    seeds: Annotated[
+        str, typer.Option(help="Seeds with commas, or `paper` for the papers' ten.")
+    ] = "0,12,100",
+    caption_indices: Annotated[str, typer.Option(help="Human captions with commas.")] = "0,1,2,3,4",
+    split: Annotated[str, typer.Option(help="paired, upstream, unpaired or grouped.")] = "paired",
+    vocabulary: Annotated[str, typer.Option(help="captioner, human-top-n or none.")] = "captioner",
+    images: Annotated[
+        str, typer.Option(help="Caption set: standard, th10, masked_person, ...")
+    ] = "standard",
+    recipe: Annotated[
+        str, typer.Option(help="Recipe of the classifier; its first by default.")
+    ] = "",
+    batching: Annotated[str, typer.Option(help="Batching of the classifier.")] = "",
+    encoder: Annotated[str, typer.Option(help="BERT-type encoder: hub name or directory.")] = "",
+    labels: Annotated[str, typer.Option(help="true, permuted or noisy:RATE.")] = "true",
+    calibrated: Annotated[
+        bool, typer.Option("--calibrated", help="Also fit a temperature.")
+    ] = False,
+    corpus: Annotated[str, typer.Option(help="real, embedded or auto.")] = "auto",
+    corpus_images: Annotated[int, typer.Option(help="Images of the embedded corpus.")] = 4000,
+    workers: Annotated[int, typer.Option(help="Processes on this machine, one thread each.")] = 1,
+    scheduler: Annotated[
+        str, typer.Option(metavar="tcp://...", help="A Dask scheduler instead.")
+    ] = "",
+    store: Store_ = None,
+) -> None:
+    """Train classifiers: every combination that the store lacks.
+
+    Example: relic sweep --attribute gender,race --classifier linear --seeds paper --workers 2
+    """
+    from relic.sweep import Source, grid
+    from relic.sweep import sweep as compute
+
+    source, runs = Source(corpus, corpus_images), []
+    shared = {
+        "classifier": classifier.split(","), "seed": _numbers(seeds), "split": split, "recipe": recipe,
+        "batching": batching, "encoder": encoder, "labels": labels, "calibrated": calibrated,
+    }  # fmt: skip
+    if captioner:
+        shared["captioner"] = captioner.split(",")
+    for name in attribute.split(","):
+        if captions in ("model", "both"):
+            runs += grid(source, name, images=images, **shared)
+        if captions in ("human", "both"):
+            index = _numbers(caption_indices)
+            runs += grid(
+                source, name, captions="human", caption_index=index, vocabulary=vocabulary, **shared
+            )
+    if not runs:
+        raise RelicError(f"--captions {captions}", expected="model, human or both")
+    kept = _store(store)
+    new = compute(source, runs, kept, workers=workers, scheduler=scheduler)
+    print(f"{len(runs)} runs, {new} of them computed now, in {kept.directory}")
+
+
+@results.command()
+def show(
+    attribute: Annotated[str, typer.Option(help="Only this attribute.")] = "",
+    classifier: Annotated[str, typer.Option(help="Only this classifier.")] = "",
+    captioner: Annotated[str, typer.Option(help="Only this captioner.")] = "",
+    source: Annotated[str, typer.Option(help="recorded or this build.")] = "",
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Tidy CSV of single runs; means otherwise.")
+    ] = False,
+    store: Store_ = None,
+) -> None:
+    """Print published runs and this machine's, scores in percent."""
+    from relic.results import COLUMNS, load_runs
+
+    frame = load_runs(_store(store))
+    for column, value in {
+        "attribute": attribute,
+        "classifier": classifier,
+        "captioner": captioner,
+        "source": source,
+    }.items():
+        if value:
+            frame = frame[frame[column] == value]
+    if csv:
+        print(frame[COLUMNS].to_csv(index=False), end="")
+        return
+    groups = ["source", "corpus", "attribute", "classifier", "split", "captions", "captioner"]
+    table = frame.groupby(groups)["score"].agg(["count", "mean", "std"]).round(2)
+    print(table.to_string() if len(table) else "no runs")
+
+
+@results.command()
+def publish(store: Store_ = None) -> None:
+    """Condense a store's runs on real captions into results/."""
+    from relic import paths
+    from relic.results import publish as condense
+
+    print(f"{len(condense(_store(store)))} runs in {paths.RESULTS.name}/")
+
+
+@results.command(name="check")
+def check_results() -> None:
+    """Verify keys and scores of results/, and that no class or caption text is in it."""
+    from relic.results import check as problems
+
+    found = problems()
+    print("\n".join(found) or "results/ is sound")
+    raise typer.Exit(1 if found else 0)
+
+
+@app.command()
+def bench(
+    only: Annotated[str, typer.Option(metavar="NAME", help="One measurement.")] = "",
+    csv: Annotated[bool, typer.Option("--csv", help="name, ours, plain, ratio, unit.")] = False,
+) -> None:
+    """Measure our way against the plain way of doing the same work, in one run."""
+    from relic.bench import measure
+
+    table = measure(only)
+    print(table.to_csv(index=False) if csv else table.to_string(index=False))
 
 
 def main() -> None:

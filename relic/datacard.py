@@ -1,5 +1,6 @@
 """What is in a corpus: the tables of the data card. Each function returns a tidy frame."""
 
+import math
 from itertools import combinations
 from pathlib import Path
 
@@ -148,40 +149,53 @@ def annotator_agreement(directory: Path) -> pd.DataFrame:
     Pairs are pooled over annotators. κ is symmetric, so who is first in a pair changes nothing
     but the margins; annotators are taken in the order of their files.
     """
-    files = sorted(Path(directory, "age_annotations").glob("annotations_person*.csv"))
-    votes = []
-    for file in files:
-        frame = pd.read_csv(file)
-        if list(frame.columns) != ["id", "label"]:
-            raise RelicError(
-                f"{file} has the columns {', '.join(map(str, frame.columns))}",
-                expected="id, label",
-                mend="relic data fetch DIR --replace",
-            )
-        votes.append(frame.assign(annotator=file.stem, label=frame["label"].fillna("none")))
-    if len(votes) < 2:
-        return pd.DataFrame(columns=["labels", "images", "pairs", "agreement (%)", "Cohen's κ"])
-    wide = pd.concat(votes).pivot_table(
-        index="id", columns="annotator", values="label", aggfunc="first"
-    )
-    pairs = [wide[[a, b]].dropna().to_numpy() for a, b in combinations(wide.columns, 2)]
-    pairs = pd.DataFrame([pair for group in pairs for pair in group], columns=["first", "second"])
-    several = int((wide.notna().sum(axis=1) >= 2).sum())
+    votes = [
+        _votes(file)
+        for file in sorted(Path(directory, "age_annotations").glob("annotations_person*.csv"))
+    ]
+    wide = pd.DataFrame()
+    if votes:
+        wide = pd.concat(votes).pivot_table(
+            index="id", columns="annotator", values="label", aggfunc="first"
+        )
+    both = [wide[[a, b]].dropna().to_numpy() for a, b in combinations(wide.columns, 2)]
+    pairs = pd.DataFrame([pair for group in both for pair in group], columns=["first", "second"])
     rows = []
     for name, kept in (
         ("old or young", pairs[pairs.isin(["old", "young"]).all(axis=1)]),
         ("old, young or none", pairs),
     ):
+        some = len(kept) > 0
         rows.append(
             {
                 "labels": name,
-                "images with several annotators": several,
+                "images with several annotators": int((wide.notna().sum(axis=1) >= 2).sum()),
                 "pairs": len(kept),
-                "agreement (%)": 100 * float((kept["first"] == kept["second"]).mean()),
-                "Cohen's κ": float(cohen_kappa_score(kept["first"], kept["second"])),
+                "agreement (%)": 100 * float((kept["first"] == kept["second"]).mean())
+                if some
+                else math.nan,
+                "Cohen's κ": float(cohen_kappa_score(kept["first"], kept["second"]))
+                if some
+                else math.nan,
             }
         )
     return pd.DataFrame(rows)
+
+
+def _votes(file: Path) -> pd.DataFrame:
+    """One annotator's labels."""
+    try:
+        frame = pd.read_csv(file)
+        columns = list(map(str, frame.columns))
+    except (ValueError, OSError) as error:  # pandas' own errors are ValueErrors
+        columns = [f"unreadable: {error}"]
+    if columns != ["id", "label"]:
+        raise RelicError(
+            f"{file} has the columns {', '.join(columns)}",
+            expected="id, label",
+            mend="relic data fetch DIR --replace",
+        )
+    return frame.assign(annotator=file.stem, label=frame["label"].fillna("none"))
 
 
 def planted_truth(corpora: list[Corpus]) -> pd.DataFrame:

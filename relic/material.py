@@ -182,8 +182,8 @@ def prepare(corpus: Corpus, reading: Reading, form: TextForm, *, policy: str, se
     usable = usable_labels(corpus, reading, policy, size, seed if size else 0)
     raw, masked = raw_captions(corpus, reading), read_captions(corpus, reading, form)
     groups = masked.loc[usable.index] if policy == "grouped" else None
-    sides = split(usable, policy, seed, groups=groups)
-    classes = learned_classes(usable, labels, seed)
+    classes = learned_classes(usable, labels, seed)  # before the split, which balances them
+    sides = split(classes, policy, seed, groups=groups)
     train, test = masked.loc[sides.train], masked.loc[sides.test]
     images = pd.DataFrame(
         {

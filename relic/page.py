@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from IPython.display import HTML, Markdown, display
 
@@ -119,6 +120,7 @@ def _text(value) -> str:
 def _shown(value, decimals: int) -> str:
     if pd.isna(value):
         return "–"
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -36,24 +36,29 @@ class Parameter:
 def notebook_parameters(notebook: Path) -> dict[str, Parameter]:
     """Parameters of a notebook, in order."""
     try:
-        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    except (ValueError, KeyError) as error:
-        raise RelicError(f"{notebook} is not a notebook: {error}") from error
-    sources = [
-        "".join(cell["source"])
-        for cell in cells
-        if "parameters" in cell.get("metadata", {}).get("tags", [])
-    ]
+        sources = [
+            "".join(cell["source"])
+            for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+            if "parameters" in cell.get("metadata", {}).get("tags", [])
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RelicError(f"{notebook} is not a notebook: {error!r}") from error
+    expected = f"`name: type = value  # meaning`, a plain value, type one of {', '.join(TYPES)}"
+    where = f"{notebook.name}, parameters cell"
+    try:
+        nodes = ast.parse("\n".join(sources)).body
+    except SyntaxError as error:
+        raise RelicError(f"{where}: {error}", expected=expected) from error
     found = {}
-    for node in ast.parse("\n".join(sources)).body:
-        if not isinstance(node, ast.AnnAssign) or ast.unparse(node.annotation) not in TYPES:
-            raise RelicError(
-                f"{notebook.name}, parameters cell: {ast.unparse(node)}",
-                expected=f"`name: type = value  # meaning`, type one of {', '.join(TYPES)}",
-            )
-        found[node.target.id] = Parameter(
-            ast.unparse(node.annotation), ast.literal_eval(node.value)
-        )
+    for node in nodes:
+        try:
+            kind, default = ast.unparse(node.annotation), ast.literal_eval(node.value)
+            parameter = Parameter(kind, default)
+            if not parameter.accepts(default):
+                raise ValueError(default)
+            found[node.target.id] = parameter
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise RelicError(f"{where}: {ast.unparse(node)}", expected=expected) from error
     return found
 
 
@@ -128,8 +133,11 @@ def _read(file: Path) -> dict:
 
 
 def _apply(values, available, overrides: dict, source: str) -> None:
-    """Set each override where the parameter exists; refuse unknown names and wrong types."""
-    for key, value in overrides.items():
+    """Set each override where the parameter exists; refuse unknown names and wrong types.
+
+    What is for one notebook comes last, wherever it stands in the file.
+    """
+    for key, value in sorted(overrides.items(), key=lambda item: isinstance(item[1], dict)):
         key = str(key)
         if key in available and isinstance(value, dict):
             for inner, inner_value in value.items():
@@ -149,9 +157,18 @@ def _set(values, available, names: list[str], key: str, value, source: str) -> N
         )
     for name in holders:
         parameter = available[name][key]
+        value = _as_number(value) if parameter.type == "float" else value
         if not parameter.accepts(value):
             raise RelicError(
                 f"{source}: {key} = {value!r} ({type(value).__name__})",
                 expected=f"{key}: {parameter.type}, e.g. {parameter.default!r} (in {name})",
             )
         values[name][key] = value
+
+
+def _as_number(value):
+    """YAML reads 5e-5 as text; people mean a number."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value

@@ -228,23 +228,21 @@ def _dask(source: Source, runs: list[Run], store: Store, scheduler: str) -> Iter
     from dask.distributed import Client
     from dask.distributed import as_completed as finished
 
-    with Client(scheduler, set_as_default=False) as client:
+    with Client(scheduler, set_as_default=False) as client, client.as_current():
         gpu = {"GPU": 1} if any(_resources(client)) else None
-        futures = [
-            client.submit(
-                work, source, bundle, str(store.directory.resolve()),
-                pure=False, retries=DEATHS, resources=gpu if bundle.runs[0].classifier != "linear" else None,
-            )
-            for bundle in bundles(runs)
-        ]  # fmt: skip
-        by_key = dict(zip([f.key for f in futures], bundles(runs), strict=True))
-        for future in finished(futures):
+        futures = {}
+        for bundle in bundles(runs):
+            needs = gpu if bundle.runs[0].classifier != "linear" else None
+            told = (source, bundle, str(store.directory.resolve()))
+            future = client.submit(work, *told, pure=False, retries=DEATHS, resources=needs)
+            futures[future] = bundle
+        for future in finished(list(futures)):
             if future.status == "finished":
                 yield future.result()
             else:
-                bundle = by_key[future.key]
-                left = store.missing(bundle.runs)
-                bundle.failed = dict.fromkeys(left, str(future.exception()))
+                bundle = futures[future]
+                left, reason = store.missing(bundle.runs), str(future.exception())
+                bundle.failed = dict.fromkeys(left, reason)
                 yield bundle
 
 

@@ -53,7 +53,6 @@ def compile_book(profile: str, directory: Path, notebooks: list[str]) -> bool:
         page.parent.mkdir(exist_ok=True)
         page.write_text(json.dumps(notebook_page(name, directory, records[name])), encoding="utf-8")
     (stage / STATUS_PAGE).write_text(status_page(profile, records), encoding="utf-8")
-    check_contents(stage, notebooks)
     problem = jupyter_book(stage, made)
     if problem:
         return TaskFailed(problem)
@@ -65,9 +64,13 @@ def compile_book(profile: str, directory: Path, notebooks: list[str]) -> bool:
 def jupyter_book(stage: Path, made: Path) -> str:
     """Run Jupyter Book with warnings as errors; returns what it complained about."""
     log = paths.BUILD / "book.log"
+    script = (
+        "from relic.build.execute import die_with_parent; "
+        f"die_with_parent({os.getpid()}); from jupyter_book.cli.main import main; main()"
+    )
     command = [
-        sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(stage),
-        "--path-output", str(made), "-W", "-n", "--keep-going",
+        sys.executable, "-c", script, "build", str(stage), "--path-output", str(made),
+        "-W", "-n", "--keep-going",
     ]  # fmt: skip
     with log.open("w", encoding="utf-8") as stream:
         done = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, cwd=paths.BUILD)
@@ -90,12 +93,16 @@ def publish(made: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def check_contents(stage: Path, notebooks: list[str]) -> None:
-    """Every notebook is in the table of contents, and every page there exists."""
-    contents = yaml.safe_load((stage / "_toc.yml").read_text(encoding="utf-8"))
+def check_contents(notebooks: list[str]) -> None:
+    """Every notebook is in the table of contents, and every page there exists or will be made."""
+    try:
+        contents = yaml.safe_load((paths.BOOK / "_toc.yml").read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise RelicError(f"book/_toc.yml: {error}") from error
     listed = set(_files(contents))
-    missing = [f"notebooks/{name}" for name in notebooks if f"notebooks/{name}" not in listed]
-    absent = [f for f in listed if not any((stage / f"{f}{e}").exists() for e in (".md", ".ipynb"))]
+    made = {f"notebooks/{name}" for name in notebooks} | {Path(STATUS_PAGE).stem}
+    missing = sorted(made - listed - {Path(STATUS_PAGE).stem})
+    absent = sorted(f for f in listed - made if not (paths.BOOK / f"{f}.md").exists())
     if missing or absent:
         raise RelicError(
             f"book/_toc.yml: {', '.join(missing + absent)}",

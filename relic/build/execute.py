@@ -110,20 +110,23 @@ def _one_line(error: Exception) -> str:
     return f"{name}: {lines[0] if lines else ''}".strip(": ")
 
 
-def die_with_parent() -> None:
+def die_with_parent(build: int) -> None:
     """Linux: end this process when the build is killed, so that none works on unseen."""
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    if os.getppid() != build:  # it was killed while we were starting
+        sys.exit("the build is gone")
 
 
 def main() -> int:
     """Read a job from standard input, execute it; the record holds the outcome."""
-    die_with_parent()
+    job = json.load(sys.stdin)
+    die_with_parent(job["build"])
     # jsonschema would spend 2.3 s importing this for a check that notebooks never make
     sys.modules["rfc3987_syntax"] = None
-    return 0 if execute(json.load(sys.stdin)) else 1
+    return 0 if execute(job) else 1
 
 
 if __name__ == "__main__":

@@ -40,7 +40,14 @@ def parser() -> argparse.ArgumentParser:
     )
     add = options.add_argument
     add("--profile", default="demo", metavar="NAME", help="params/NAME.yml (default: demo)")
-    add("--only", nargs="+", default=[], metavar="NAME", help="only these notebooks, e.g. 00_data")
+    add(
+        "--only",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="only these notebooks, e.g. 00_data",
+    )
     add("--data", metavar="DIR", help="real captions in upstream's layout; implies corpus=real")
     add(
         "--set",

@@ -1,7 +1,6 @@
 """Pages the build makes: executed notebooks as pages, and the status of the build."""
 
 import hashlib
-import html
 import json
 import time
 from datetime import UTC, datetime
@@ -51,8 +50,9 @@ def notebook_page(name: str, directory: Path, record: Record | None) -> dict:
             tags.append("remove-cell")
         elif cell["cell_type"] == "code":
             tags.append("hide-input")
-    if status == FAILED:
-        page["cells"].insert(1, _markdown(FAILURE.format(error=literal(record.failure))))
+    if status == FAILED:  # under the title: papermill may have put a cell of its own above it
+        title = next((i for i, c in enumerate(page["cells"]) if _source(c)[:2] == "# "), -1)
+        page["cells"].insert(title + 1, _markdown(FAILURE.format(error=literal(record.failure))))
     return page
 
 
@@ -65,6 +65,10 @@ def _placeholder(name: str, status: str | None) -> dict:
     text = NOT_RUN.format(title=title, state=state, name=name)
     page = {"metadata": source["metadata"], "nbformat": 4, "nbformat_minor": 5}
     return {"cells": [_markdown(text)], **page}
+
+
+def _source(cell: dict) -> str:
+    return "".join(cell["source"])
 
 
 def _markdown(text: str) -> dict:
@@ -106,5 +110,5 @@ def _row(name: str, record: Record | None) -> str:
 
 
 def literal(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return "`" + html.escape(text, quote=False).replace("`", "'").replace("\n", " ") + "`"
+    """Text that Markdown shows as it is: in a code span nothing but a backtick has a meaning."""
+    return "`" + text.replace("`", "'").replace("\n", " ") + "`"

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,9 +31,11 @@ class AtOnce(JsonDB):
 
     def _load(self):
         try:
-            return super()._load()
+            found = super()._load()
         except Exception:  # half a file of an older, killed build: forget it and run again
-            return {}
+            found = None
+        sound = isinstance(found, dict) and all(isinstance(v, dict) for v in found.values())
+        return found if sound else {}
 
     def set(self, task_id, dependency, value):
         super().set(task_id, dependency, value)
@@ -57,6 +60,7 @@ class Step:
     files: list[Path]
     values: dict
     targets: list[Path]
+    changes: Callable[[], list[str]] = list  # how `values` differ from last time, in words
 
     def task(self):
         """The step in pydoit's words."""
@@ -71,14 +75,19 @@ class Step:
 
 
 def run(
-    steps: list[Step], *, workers: int, keep_going: bool, fresh: bool, why: bool
+    steps: list[Step], memory: Path, *, workers: int, keep_going: bool, fresh: bool, why: bool
 ) -> dict[str, str]:
-    """Run the steps that are out of date; returns the failures by step name."""
-    paths.BUILD.mkdir(parents=True, exist_ok=True)
+    """Run the steps that are out of date; returns the failures by step name.
+
+    `memory` is the directory of the state file: each profile has its own, and so has the book.
+    """
     os.chdir(paths.ROOT)  # dependencies are named relative to the repository
-    state = Dependency(AtOnce, str(paths.BUILD / STATE))
+    state = Dependency(AtOnce, str(memory / STATE))
     tasks = [step.task() for step in steps]
-    stale = {task.name: "runs: --fresh" if fresh else reasons(state, task) for task in tasks}
+    stale = {
+        task.name: "runs: --fresh" if fresh else reasons(state, task, step)
+        for task, step in zip(tasks, steps, strict=True)
+    }
     if why:
         for name, reason in stale.items():
             print(f"  {name}: {reason or 'skipped: nothing changed since it last ran'}", flush=True)
@@ -95,7 +104,7 @@ def run(
     return progress.failures
 
 
-def reasons(state: Dependency, task) -> str:
+def reasons(state: Dependency, task, step: Step) -> str:
     """Why a task will run, in words; empty when nothing changed."""
     found = state.get_status(task, {}, get_log=True).reasons
     if not found:
@@ -105,9 +114,8 @@ def reasons(state: Dependency, task) -> str:
         "added_file_dep": "new: {}",
         "removed_file_dep": "gone: {}",
         "missing_target": "no result yet: {}",
-        "uptodate_false": "parameters or data changed, or never ran",
     }
-    said = []
+    said = step.changes() or ["the profile changed"] if found.pop("uptodate_false", None) else []
     for reason, value in found.items():
         names = [Path(str(v)).name for v in (value if isinstance(value, list) else [value])]
         listed = ", ".join(sorted(names)[:4]) + (
@@ -123,10 +131,12 @@ def notebook_action(job: dict):
 
     def action():
         file = Path(job["directory"]) / f"{job['notebook']}.json"
+        file.unlink(missing_ok=True)  # an old failure is not this one's
         process = subprocess.run(
             [sys.executable, "-m", "relic.build.execute"],
-            input=json.dumps(job),
+            input=json.dumps({**job, "build": os.getpid()}),
             text=True,
+            errors="replace",
             capture_output=True,
         )
         record = read_record(file) or Record(job["notebook"], FAILED)

@@ -86,7 +86,7 @@ def check(directory: Path) -> DataReport:
     modified = [
         row.local
         for row in listed[present].itertuples()
-        if git_blob_sha1(directory / row.local) != row.git_blob_sha1
+        if _sha1(directory / row.local) != row.git_blob_sha1
     ]
     attributes = [_attribute(directory, name) for name in known_attributes()]
     errors, coco = [a.error for a in attributes if a.error], {}
@@ -104,6 +104,14 @@ def check(directory: Path) -> DataReport:
         coco=coco,
         errors=list(dict.fromkeys(errors)),
     )
+
+
+def _sha1(file: Path) -> str:
+    """The file's hash, or nothing where it cannot be read: whoever needs the file says why."""
+    try:
+        return git_blob_sha1(file)
+    except OSError:
+        return ""
 
 
 def _attribute(directory: Path, name: str) -> AttributeReport:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from relic.data.corpus import HUMAN_CAPTIONS
 from relic.data.pickles import read_pickle
+from relic.data.rows import is_image_id, is_text
 from relic.errors import RelicError
 
 HUMAN_ANN = {  # upstream's own human captions, by attribute
@@ -57,12 +58,12 @@ def read_caption_lists(file: Path) -> dict[int, list[str]]:
     """Captions by image id from a pickle of rows with `img_id` and `caption_list`."""
     captions = {}
     for number, row in enumerate(read_pickle(file)):
-        good = isinstance(row, dict) and isinstance(row.get("img_id"), int)
+        good = isinstance(row, dict) and is_image_id(row.get("img_id"))
         texts = row.get("caption_list") if good else None
-        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        if not isinstance(texts, list) or not all(map(is_text, texts)) or row["img_id"] in captions:
             raise RelicError(
-                f"{file}, row {number}: no image id with a list of captions",
-                expected="rows with img_id (a number) and caption_list (a list of strings)",
+                f"{file}, row {number}: no image id of its own with a list of captions",
+                expected="rows with img_id (a number, each once) and caption_list (a list of strings)",
                 mend="relic data fetch DIR --replace",
             )
         captions[row["img_id"]] = texts
@@ -76,8 +77,12 @@ def read_coco(file: Path) -> dict[int, list[str]]:
         content = json.loads(file.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise RelicError(f"{file} is not UTF-8: {error}", mend=mend) from error
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise RelicError(f"{file} is not JSON (or cut short): {error}", mend=mend) from error
+    except OSError as error:
+        raise RelicError(
+            f"{file} cannot be read: {error.strerror}", expected="a file", mend=mend
+        ) from error
     annotations = content.get("annotations") if isinstance(content, dict) else None
     if not isinstance(annotations, list):
         raise RelicError(
@@ -87,15 +92,16 @@ def read_coco(file: Path) -> dict[int, list[str]]:
         )
     captions: dict[int, list[str]] = {}
     for number, row in enumerate(annotations):
-        try:
-            image_id, text = int(row["image_id"]), row["caption"]
-        except (KeyError, TypeError, ValueError) as error:
+        image_id, text = (
+            (row.get("image_id"), row.get("caption")) if isinstance(row, dict) else (None, None)
+        )
+        if isinstance(image_id, str) and image_id.isdecimal():
+            image_id = int(image_id)
+        if not is_image_id(image_id) or not is_text(text):
             raise RelicError(
                 f"{file}, annotation {number}: {row!r:.80}",
-                expected="an image_id (a number) and a caption",
+                expected="an image_id (a whole number) and a caption (text)",
                 mend=mend,
-            ) from error
-        if not isinstance(text, str):
-            raise RelicError(f"{file}, annotation {number}: caption {text!r:.80}", expected="text")
+            )
         captions.setdefault(image_id, []).append(text)
     return captions

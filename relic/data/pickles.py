@@ -1,60 +1,101 @@
-"""Read upstream's pickles without trusting them: plain values only, never a class or function."""
+"""Read upstream's pickles without trusting them: plain values only, never a class or function.
 
+A file whose bytes are upstream's needs no further look. Of any other, every opcode is checked first
+against those that plain lists, dicts, strings and numbers need: a few bytes of pickle can otherwise
+name code, ask for gigabytes or overflow the stack.
+"""
+
+import copyreg
+import io
 import pickle
+import pickletools
+from functools import cache
 from pathlib import Path
 
+from relic.data.fetch import git_blob_sha1, manifest
 from relic.errors import RelicError
 
 LARGEST = 500_000_000  # bytes; upstream's largest pickle has 3 MB
+MEND = "relic data fetch DIR --replace (or copy the file again), then relic data check DIR"
+PLAIN = frozenset(
+    "PROTO FRAME STOP MARK NONE NEWTRUE NEWFALSE INT LONG BININT BININT1 BININT2 LONG1 LONG4 FLOAT "
+    "BINFLOAT STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8 "
+    "BINBYTES SHORT_BINBYTES BINBYTES8 "
+    "EMPTY_LIST LIST APPEND APPENDS EMPTY_DICT DICT SETITEM SETITEMS PUT BINPUT LONG_BINPUT MEMOIZE "
+    "GET BINGET LONG_BINGET".split()
+)
+CODE = frozenset(
+    "GLOBAL STACK_GLOBAL INST EXT1 EXT2 EXT4 REDUCE OBJ NEWOBJ NEWOBJ_EX BUILD".split()
+)
+
+
+class _RefusedError(Exception):
+    """The file asks for more than plain values."""
 
 
 class _PlainUnpickler(pickle.Unpickler):
     """Refuses every global and every persistent id: nothing in a file can name code."""
 
     def find_class(self, module, name):
-        raise pickle.UnpicklingError(f"names the code {module}.{name}")
+        raise _RefusedError(f"names the code {module}.{name}")
 
     def persistent_load(self, pid):
-        raise pickle.UnpicklingError("holds a persistent id")
+        raise _RefusedError("holds a persistent id")
 
 
-def read_pickle(file: Path):
+def read_pickle(file: Path) -> list:
     """The list of dicts or strings in an upstream pickle."""
-    mend = "relic data fetch DIR --replace (or copy the file again), then relic data check DIR"
     try:
-        if file.stat().st_size > LARGEST:
-            raise RelicError(f"{file} has {file.stat().st_size:,} bytes", expected="a caption file")
-        with file.open("rb") as stream:
-            content = _PlainUnpickler(stream, encoding="utf-8").load()
-            rest = stream.read(1)
+        size = file.stat().st_size
+        if size > LARGEST:
+            raise RelicError(f"{file} has {size:,} bytes", expected="a caption file", mend=MEND)
+        content = file.read_bytes()
     except FileNotFoundError as error:
-        raise RelicError(f"{file} does not exist", mend=mend.replace(" --replace", "")) from error
+        raise RelicError(f"{file} does not exist", mend=MEND.replace(" --replace", "")) from error
     except OSError as error:
-        raise RelicError(f"{file} cannot be read: {error.strerror}") from error
-    except RelicError:
-        raise
+        raise RelicError(
+            f"{file} cannot be read: {error.strerror}", expected="a file", mend=MEND
+        ) from error
+    try:
+        if git_blob_sha1(file) not in _upstream_hashes():
+            _check_opcodes(content)
+        copyreg.clear_extension_cache()  # what it holds would not be asked about
+        stream = io.BytesIO(content)
+        found = _PlainUnpickler(stream, encoding="utf-8").load()
+    except _RefusedError as error:
+        raise RelicError(
+            f"{file} {error}: refused, it could run code on this machine",
+            expected="plain lists, dicts, strings and numbers, as in upstream's files",
+            mend=f"delete it; {MEND}",
+        ) from error
     except UnicodeDecodeError as error:
-        raise RelicError(f"{file} holds text that is not UTF-8: {error}", mend=mend) from error
-    except pickle.UnpicklingError as error:
-        if "names the code" in str(error) or "persistent id" in str(error):
-            raise RelicError(
-                f"{file} {error}: refused, it could run code on this machine",
-                expected="plain lists, dicts, strings and numbers, as in upstream's files",
-                mend=f"delete it; {mend}",
-            ) from error
-        raise _broken(file, error, mend) from error
+        raise RelicError(f"{file} holds text that is not UTF-8: {error}", mend=MEND) from error
     except Exception as error:  # a corrupt pickle raises nearly anything
-        raise _broken(file, error, mend) from error
-    if rest:
-        raise RelicError(f"{file} goes on after its end", expected="one pickle a file", mend=mend)
-    if not isinstance(content, list):
-        raise RelicError(f"{file} holds a {type(content).__name__}", expected="a list", mend=mend)
-    return content
+        raise RelicError(
+            f"{file} is truncated or not a pickle of plain values ({type(error).__name__}: {error})",
+            expected="a complete upstream pickle",
+            mend=MEND,
+        ) from error
+    if stream.read(1):
+        raise RelicError(f"{file} goes on after its end", expected="one pickle a file", mend=MEND)
+    if not isinstance(found, list):
+        raise RelicError(f"{file} holds a {type(found).__name__}", expected="a list", mend=MEND)
+    return found
 
 
-def _broken(file: Path, error: Exception, mend: str) -> RelicError:
-    return RelicError(
-        f"{file} is truncated or not a pickle ({type(error).__name__}: {error})",
-        expected="a complete upstream pickle",
-        mend=mend,
-    )
+@cache
+def _upstream_hashes() -> frozenset[str]:
+    return frozenset(manifest()["git_blob_sha1"])
+
+
+def _check_opcodes(content: bytes) -> None:
+    """Every opcode is one of plain values, and no place in the memo is farther than there are opcodes."""
+    for number, (opcode, argument, _) in enumerate(pickletools.genops(content)):
+        if opcode.name in CODE:
+            raise _RefusedError(f"names the code {argument or opcode.name}")
+        if "PERSID" in opcode.name:
+            raise _RefusedError("holds a persistent id")
+        if opcode.name not in PLAIN:
+            raise pickle.UnpicklingError(f"opcode {opcode.name}")
+        if opcode.name.endswith("PUT") and argument > number:
+            raise pickle.UnpicklingError(f"place {argument} in the memo at opcode {number}")

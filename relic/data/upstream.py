@@ -11,6 +11,7 @@ from relic.attribute import Attribute, load_attribute
 from relic.data.corpus import Corpus
 from relic.data.human import AGE_FILE, HUMAN_ANN, human_captions
 from relic.data.pickles import read_pickle
+from relic.data.rows import is_image_id, is_text
 from relic.errors import RelicError
 
 PARTS = ("bias_data", "age_data", "age_annotations", "coco", "visual_context", "gender_score")
@@ -27,6 +28,7 @@ def captioner_files() -> dict[str, dict]:
 def load_real(directory: Path, attribute: str) -> Corpus:
     """The corpus of an attribute, from whichever of its files are in `directory`."""
     directory, about = Path(directory), load_attribute(attribute)
+    attribute = about.name
     if not directory.is_dir():
         raise RelicError(
             f"{directory} is not a directory",
@@ -81,12 +83,12 @@ def _labelled_rows(file: Path, about: Attribute, columns: dict[str, str], labels
     """Rows of a file whose label is one of the two classes; adds their labels to `labels`."""
     found, seen = [], set()
     for number, row in enumerate(read_pickle(file)):
-        if not isinstance(row, dict) or not isinstance(row.get("img_id"), int):
+        if not isinstance(row, dict) or not is_image_id(row.get("img_id")):
             raise _bad_row(file, number, "no image id", "img_id, a number")
-        image_id, label = row["img_id"], about.class_index(row.get(about.field))
+        if not isinstance(row.get(about.field), str):
+            raise _bad_row(file, number, f"no {about.field}", f"a label in {about.field}")
+        image_id, label = row["img_id"], about.class_index(row[about.field])
         if label is None:
-            if about.field not in row:
-                raise _bad_row(file, number, f"no {about.field}", f"a label in {about.field}")
             continue
         if image_id in seen:
             raise _bad_row(file, number, f"image {image_id} a second time", "one row an image")
@@ -94,7 +96,7 @@ def _labelled_rows(file: Path, about: Attribute, columns: dict[str, str], labels
             raise _bad_row(file, number, f"image {image_id} has another label here", "one label")
         seen.add(image_id)
         for captioner, column in columns.items():
-            if not isinstance(row.get(column), str):
+            if not is_text(row.get(column)):
                 raise _bad_row(file, number, f"no caption in {column}", "a string")
             found.append((captioner, image_id, row[column]))
     frame = pd.DataFrame(found, columns=["captioner", "image_id", "caption"])
@@ -138,7 +140,10 @@ def directory_fingerprint(directory: Path) -> str:
         for file in sorted(p for p in (Path(directory) / part).rglob("*") if p.is_file()):
             if file.suffix != ".part":
                 name = file.relative_to(directory).as_posix()
-                with file.open("rb") as stream:
-                    content = hashlib.file_digest(stream, "sha256").hexdigest()
+                try:
+                    with file.open("rb") as stream:
+                        content = hashlib.file_digest(stream, "sha256").hexdigest()
+                except OSError as error:
+                    raise RelicError(f"{file} cannot be read: {error.strerror}") from error
                 digest.update(f"{name} {content}\n".encode())
     return digest.hexdigest()

@@ -54,8 +54,12 @@ class PlantedCorpus(Corpus):
             )
         about, attribute = self.planted[captioner], self.attribute.name
         own = self.vocabularies[captioner]
+        if isinstance(vocabulary, str) and vocabulary not in ("captioner", "none"):
+            raise RelicError(
+                f"vocabulary {vocabulary!r}", expected="captioner, none or a list of words"
+            )
         words = (
-            {"captioner": own, "none": None}.get(vocabulary)
+            {"captioner": own, "none": None}[vocabulary]
             if isinstance(vocabulary, str)
             else vocabulary
         )
@@ -77,6 +81,8 @@ def planted_corpus(
         raise RelicError(f"{NAME} has no {attribute}", expected=", ".join(known_attributes()))
     if not isinstance(images, int) or not FEWEST <= images <= MOST:
         raise RelicError(f"{images} images", expected=f"a whole number, {FEWEST:,} to {MOST:,}")
+    if not isinstance(seed, int) or seed < 0:
+        raise RelicError(f"seed {seed}", expected="a whole number from 0")
     drawn = _draw(images, seed, tuple(captioners))
     ids = pd.RangeIndex(1, images + 1, name="image_id")
     return PlantedCorpus(

@@ -1,0 +1,160 @@
+"""Published runs: condensed from a store into `results/`, read back beside this build's runs.
+
+`runs.csv`: description and scores of every run. `outcomes.parquet`: score and seen flags of each test
+image for the runs that intervals need. No class, no caption text. `provenance.json`: who computed it.
+"""
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+
+from relic import paths, provenance
+from relic.errors import RelicError
+from relic.runs import Run
+from relic.score import caption_scores
+from relic.store import Store
+
+RECORDED, THIS_BUILD = "recorded", "this build"
+DESCRIPTION = list(Run.__dataclass_fields__)
+COLUMNS = [  # of `relic results show --csv`
+    "source", "corpus", "attribute", "captioner", "captions", "images", "labels", "size",
+    "caption_index", "vocabulary", "split", "seed", "classifier", "recipe", "batching", "encoder",
+    "score", "accuracy", "auc", "unseen_score", "n_train", "n_test", "n_unseen", "seconds",
+]  # fmt: skip
+TEXT = [name for name in DESCRIPTION if Run.__dataclass_fields__[name].type is str]
+DIGITS = 9
+
+
+def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
+    """Add a store's runs on real captions to `results/`; returns all that is published now."""
+    frame = store.frame()
+    if frame.empty:
+        raise RelicError(f"{store.directory} holds no runs", mend="relic sweep computes some")
+    frame = frame[~frame["corpus"].str.contains("synthetic")]
+    frame = frame.assign(key=[_run(row).key for row in frame.to_dict("records")])
+    known = read_published(directory)
+    runs = pd.concat([known[~known["key"].isin(frame["key"])], frame], ignore_index=True)
+    order = ["attribute", "classifier", "recipe", "split", "captions", "captioner", "images", "vocabulary",
+             "labels", "size", "caption_index", "seed", "key"]  # fmt: skip
+    runs = runs.sort_values(order, ignore_index=True).round(DIGITS)
+    outcomes = pd.concat([read_outcomes(directory), _outcomes(store, frame)], ignore_index=True)
+    outcomes = outcomes.drop_duplicates(["key", "image_id"], keep="last")
+    directory.mkdir(parents=True, exist_ok=True)
+    _replace(
+        directory / "outcomes.parquet",
+        lambda f: outcomes.to_parquet(f, index=False, compression="zstd"),
+    )
+    _replace(directory / "runs.csv", lambda f: runs.to_csv(f, index=False))
+    about = {
+        "published": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        "runs": len(runs),
+        **provenance.commit(),
+        "versions": provenance.versions(),
+        "device": provenance.device(),
+    }
+    text = json.dumps(about, indent=1) + "\n"
+    _replace(directory / "provenance.json", lambda f: f.write_text(text, encoding="utf-8"))
+    return runs
+
+
+def _outcomes(store: Store, frame: pd.DataFrame) -> pd.DataFrame:
+    """Per-image outcomes of runs as the claims need them: true labels, all images, plain captions."""
+    wanted = frame[
+        (frame["labels"] == "true") & (frame["size"] == 0) & frame["vocabulary"].isin(["", "captioner"])
+        & frame["images"].isin(["standard", "th10"])
+    ]  # fmt: skip
+    parts = [_EMPTY]
+    for row in wanted.to_dict("records"):
+        images = store.get(_run(row)).images
+        parts.append(
+            pd.DataFrame(
+                {
+                    "key": row["key"],
+                    "image_id": images["image_id"],
+                    "score": (100 * caption_scores(images["p"], images["y"])).astype("float32"),
+                    "unseen_raw": ~images["seen_raw"],
+                    "unseen": ~images["seen_masked"],
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+_EMPTY = pd.DataFrame(
+    {
+        "key": pd.Series(dtype="str"),
+        "image_id": pd.Series(dtype="int64"),
+        "score": pd.Series(dtype="float32"),
+        "unseen_raw": pd.Series(dtype="bool"),
+        "unseen": pd.Series(dtype="bool"),
+    }
+)
+
+
+def _run(row: dict) -> Run:
+    return Run(**{name: row[name] for name in DESCRIPTION})
+
+
+def _replace(file: Path, write) -> None:
+    part = file.with_name(f".{file.name}.part")
+    write(part)
+    os.replace(part, file)
+
+
+def read_published(directory: Path = paths.RESULTS) -> pd.DataFrame:
+    """Published runs; an empty frame where nothing was published."""
+    file = directory / "runs.csv"
+    if not file.exists():
+        return pd.DataFrame(columns=[*DESCRIPTION, "score", "key"])
+    frame = pd.read_csv(file, dtype=dict.fromkeys([*TEXT, "key"], "str"), keep_default_na=True)
+    missing = [name for name in [*DESCRIPTION, "score", "key"] if name not in frame]
+    if missing:
+        raise RelicError(
+            f"{file} lacks the columns {', '.join(missing)}", mend="git checkout results/"
+        )
+    return frame.fillna(dict.fromkeys(TEXT, ""))
+
+
+def read_outcomes(directory: Path = paths.RESULTS) -> pd.DataFrame:
+    """Published per-image outcomes by run key."""
+    file = directory / "outcomes.parquet"
+    return pd.read_parquet(file) if file.exists() else _EMPTY
+
+
+def load_runs(store: Store | None = None, directory: Path = paths.RESULTS) -> pd.DataFrame:
+    """Published runs and this build's alike, told apart by `source`."""
+    frames = [read_published(directory).assign(source=RECORDED)]
+    if store is not None and store.directory.is_dir():
+        frames.append(store.frame().assign(source=THIS_BUILD))
+    frames = [frame for frame in frames if not frame.empty]
+    if not frames:
+        return pd.DataFrame(columns=COLUMNS)
+    frame = pd.concat(frames, ignore_index=True)
+    return frame[[*COLUMNS, *(c for c in frame if c not in COLUMNS)]]
+
+
+def check(directory: Path = paths.RESULTS) -> list[str]:
+    """What is wrong with `results/`; empty when all is well."""
+    problems, runs, outcomes = [], read_published(directory), read_outcomes(directory)
+    for row in runs.to_dict("records"):
+        if _run(row).key != row["key"]:
+            problems.append(f"run {row['key']}: its description gives another key")
+    if runs["key"].duplicated().any():
+        problems.append("a run is listed twice")
+    if set(outcomes["key"]) - set(runs["key"]):
+        problems.append("outcomes of runs that are not listed")
+    if list(outcomes.columns) != list(_EMPTY.columns):
+        problems.append(f"outcomes hold other columns than {', '.join(_EMPTY.columns)}")
+    means = outcomes.groupby("key")["score"].mean()
+    scores = runs.set_index("key")["score"].reindex(means.index)
+    problems += [
+        f"run {key}: its outcomes do not give its score"
+        for key in means.index[(means - scores).abs() > 1e-3]
+    ]
+    size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    if size > 15_000_000:
+        problems.append(f"{size / 1e6:.1f} MB; at most 15 MB are meant to be committed")
+    return problems

@@ -1,0 +1,86 @@
+"""Fixtures that several test files share."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from relic import paths
+
+FIVE = ("A Man rides.", "a man on a bike", "he rides a bike", "man, bike", "a cyclist")
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The directory of real captions that RELIC_DATA names; without it the test is skipped."""
+    directory = paths.real_data()
+    if directory is None:
+        pytest.skip("RELIC_DATA is not set: it names a directory of upstream's captions")
+    if not directory.is_dir():
+        pytest.skip(f"RELIC_DATA names {directory}, which is not a directory")
+    return directory
+
+
+@pytest.fixture
+def unreadable() -> Path:
+    """A regular file that opens and then fails to be read, even for root."""
+    if not Path("/proc/self/mem").exists():
+        pytest.skip("no /proc here")
+    return Path("/proc/self/mem")  # its first page is never mapped
+
+
+class Layout:
+    """A data directory in upstream's layout, written file by file."""
+
+    human = FIVE  # what `tiny` has people say of image 5; of image 3 the same backwards
+
+    def __init__(self, root: Path):
+        self.root = root
+
+    def write(self, name: str, content) -> Path:
+        """Write bytes and text as they are, anything else as a pickle."""
+        file = self.root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, str):
+            content = content.encode()
+        file.write_bytes(content if isinstance(content, bytes) else pickle.dumps(content))
+        return file
+
+
+@pytest.fixture
+def layout(tmp_path) -> Layout:
+    """An empty data directory."""
+    return Layout(tmp_path / "captions")
+
+
+@pytest.fixture
+def tiny(layout) -> Layout:
+    """Two gender captioners in different row orders, one race captioner, two age images.
+
+    Images 1, 3, 9 are Male, 2 and 5 Female; the age file has images 3 (old) and 5 (young).
+    """
+    sat = [(5, "Female", "a girl"), (3, "Male", "a man"), (2, "Female", "a lady")]
+    nic = [(2, "Female", "one"), (9, "Male", "two"), (5, "Female", "three"), (1, "Male", "four")]
+    for name, rows in (
+        ("Show-Attend-Tell/gender_val_sat", sat),
+        ("Show-Tell/gender_val_st10", nic),
+    ):
+        layout.write(
+            f"bias_data/{name}_cap_mw_entries.pkl",
+            [{"img_id": i, "bb_gender": label, "pred": text} for i, label, text in rows],
+        )
+    skins = [(7, "Light"), (1, "Unsure"), (5, "Dark"), (2, "Both"), (3, "")]
+    layout.write(
+        "bias_data/UpDn/race_val_updn_cap_entries.pkl",
+        [{"img_id": i, "bb_skin": skin, "pred": f"a UNK {i}"} for i, skin in skins],
+    )
+    preds = {f"pred_{name}": f"{name} says" for name in ("sat", "oscar", "nicplus", "niceq")}
+    layout.write(
+        "age_data/age_dataset.pkl",
+        [
+            {"img_id": 5, "bb_age": "young", "caption_list": list(FIVE), **preds},
+            {"img_id": 3, "bb_age": "old", "caption_list": [*FIVE[::-1], "a sixth"], **preds},
+        ],
+    )
+    layout.write("bias_data/model_vocab/sat_vocab.pkl", ["<unk>", "<pad>", "a", "genderword"])
+    return layout
