@@ -25,6 +25,17 @@ find_python() {
 
 digest() { "$1" -c 'import hashlib, sys; print(hashlib.sha256(b"".join(open(f, "rb").read() for f in sys.argv[1:])).hexdigest())' "$lock" "$here/pyproject.toml"; }
 
+count_packages() {  # what pip is at, on one line of a terminal
+  local packages seen=0 line
+  packages=$(grep -c '==' "$lock")
+  while IFS= read -r line; do
+    case $line in Collecting*) seen=$((seen + 1)) ;; "Installing collected"*) line="installing" ;; *) continue ;; esac
+    [ -t 2 ] && printf '\r\033[K  package %d of %d: %.60s' "$seen" "$packages" "$line" >&2
+  done
+  [ -t 2 ] && printf '\r\033[K' >&2
+  return 0
+}
+
 make_venv() {  # .venv from the lock; a stamp written last says it is complete
   local base wanted
   base=$(find_python)
@@ -37,9 +48,13 @@ make_venv() {  # .venv from the lock; a stamp written last says it is complete
     "$base" -m venv "$venv" || { rm -rf "$venv"; fail "$base cannot make a virtual environment" \
       "  to mend: install its venv module (Debian: apt install python3-venv), or set RELIC_PYTHON"; }
   fi
-  "$venv/bin/python" -m pip install --disable-pip-version-check --quiet --progress-bar on -r "$lock" ||
-    fail "pip could not install requirements.lock" \
-         "  to mend: see its message above; behind a proxy set HTTPS_PROXY; the same command continues"
+  local log="$venv/install.log"
+  if ! "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off -r "$lock" 2>&1 |
+      tee "$log" | count_packages; then
+    grep -v '^WARNING: Location' "$log" | tail -n 12 >&2
+    fail "pip could not install requirements.lock (all of its output: $log)" \
+         "  to mend: behind a proxy set HTTPS_PROXY; the same command continues"
+  fi
   "$venv/bin/python" -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e "$here" ||
     fail "pip could not install this repository itself" "  to mend: see its message above; then the same command again"
   echo "$wanted" > "$venv/relic-lock"

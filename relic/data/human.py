@@ -60,7 +60,8 @@ def read_caption_lists(file: Path) -> dict[int, list[str]]:
     for number, row in enumerate(read_pickle(file)):
         good = isinstance(row, dict) and is_image_id(row.get("img_id"))
         texts = row.get("caption_list") if good else None
-        if not isinstance(texts, list) or not all(map(is_text, texts)) or row["img_id"] in captions:
+        fits = isinstance(texts, list) and all(map(is_text, texts))
+        if not fits or captions.get(row["img_id"], texts) != texts:
             raise RelicError(
                 f"{file}, row {number}: no image id of its own with a list of captions",
                 expected="rows with img_id (a number, each once) and caption_list (a list of strings)",

@@ -6,13 +6,14 @@ name code, ask for gigabytes or overflow the stack.
 """
 
 import copyreg
+import hashlib
 import io
 import pickle
 import pickletools
 from functools import cache
 from pathlib import Path
 
-from relic.data.fetch import git_blob_sha1, manifest
+from relic.data.fetch import manifest
 from relic.errors import RelicError
 
 LARGEST = 500_000_000  # bytes; upstream's largest pickle has 3 MB
@@ -57,7 +58,8 @@ def read_pickle(file: Path) -> list:
             f"{file} cannot be read: {error.strerror}", expected="a file", mend=MEND
         ) from error
     try:
-        if git_blob_sha1(file) not in _upstream_hashes():
+        blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+        if blob not in _upstream_hashes():
             _check_opcodes(content)
         copyreg.clear_extension_cache()  # what it holds would not be asked about
         stream = io.BytesIO(content)

@@ -1,0 +1,136 @@
+"""Published runs: condensed, read back, checked, and without what must not be published."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from relic.errors import RelicError
+from relic.results import (
+    COLUMNS,
+    RECORDED,
+    THIS_BUILD,
+    check,
+    load_runs,
+    publish,
+    read_outcomes,
+    read_published,
+)
+from relic.runs import Outcome, Run
+from relic.store import Store
+
+LINEAR = Run(
+    "COCO captions", "gender", "nic", "linear", recipe="C=0.1", fingerprint="f", code="1.1"
+)
+
+
+def outcome(run, p=(0.75, 0.1, 0.6)):
+    images = pd.DataFrame(
+        {
+            "image_id": [5, 7, 9],
+            "y": [1, 0, 0],
+            "p": p,
+            "seen_raw": [True, False, False],
+            "seen_masked": [True, True, False],
+        }
+    )
+    scores = {
+        "score": 55.0,
+        "accuracy": 66.7,
+        "auc": 100.0,
+        "unseen_score": 0.0,
+        "n_unseen": 1,
+        "n_train": 30,
+        "n_test": 3,
+        "seconds": 0.1,
+    }
+    return Outcome(run, scores, images)
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(tmp_path / "runs")
+    store.put(outcome(LINEAR))
+    return store
+
+
+def test_published_runs_come_back_with_their_keys(store, tmp_path):
+    results = tmp_path / "results"
+    publish(store, results)
+    frame = read_published(results)
+    assert frame["key"].tolist() == [LINEAR.key]
+    assert frame.loc[0, ["captioner", "vocabulary", "encoder"]].tolist() == ["nic", "", ""]
+    assert check(results) == []
+    assert json.loads((results / "provenance.json").read_text())["runs"] == 1
+
+
+def test_outcomes_hold_scores_and_flags_but_no_class(store, tmp_path):
+    publish(store, tmp_path / "results")
+    outcomes = read_outcomes(tmp_path / "results")
+    assert list(outcomes.columns) == ["key", "image_id", "score", "unseen_raw", "unseen"]
+    assert outcomes["score"].tolist() == pytest.approx([75, 90, 0])
+    assert outcomes["unseen"].tolist() == [False, False, True]
+
+
+def test_pieces_add_up_and_the_same_run_is_replaced(store, tmp_path):
+    results = tmp_path / "results"
+    publish(store, results)
+    other = Store(tmp_path / "more")
+    other.put(outcome(LINEAR))
+    other.put(outcome(Run("COCO captions", "race", "nic", "linear")))
+    assert len(publish(other, results)) == 2
+    assert len(read_outcomes(results)) == 6
+    assert check(results) == []
+
+
+def test_synthetic_runs_are_not_published_as_real(tmp_path):
+    store = Store(tmp_path / "runs")
+    store.put(outcome(LINEAR))
+    store.put(outcome(Run("embedded corpus (synthetic)", "gender", "planted_none", "linear")))
+    assert publish(store, tmp_path / "results")["corpus"].unique().tolist() == ["COCO captions"]
+
+
+def test_outcomes_only_where_intervals_need_them(tmp_path):
+    store = Store(tmp_path / "runs")
+    for options in (
+        {},
+        {"labels": "permuted"},
+        {"size": 4},
+        {"captions": "human", "vocabulary": "none"},
+    ):
+        store.put(outcome(Run("COCO captions", "gender", "sat", "linear", **options)))
+    publish(store, tmp_path / "results")
+    assert read_outcomes(tmp_path / "results")["key"].nunique() == 1
+
+
+def test_recorded_and_this_builds_runs_are_told_apart(store, tmp_path):
+    publish(store, tmp_path / "results")
+    frame = load_runs(store, tmp_path / "results")
+    assert list(frame.columns[: len(COLUMNS)]) == COLUMNS
+    assert frame["source"].tolist() == [RECORDED, THIS_BUILD]
+    assert load_runs(None, tmp_path / "nowhere").empty
+
+
+def test_check_names_what_is_wrong(store, tmp_path):
+    results = tmp_path / "results"
+    publish(store, results)
+    frame = pd.read_csv(results / "runs.csv")
+    frame.assign(seed=99).to_csv(results / "runs.csv", index=False)
+    assert "another key" in check(results)[0]
+    frame.assign(score=10.0).to_csv(results / "runs.csv", index=False)
+    assert (
+        any("do not give its score" in problem for problem in check(results))
+       
+    )
+    outcomes = read_outcomes(results).assign(y=1)
+    outcomes.to_parquet(results / "outcomes.parquet")
+    assert any("other columns" in problem for problem in check(results))
+
+
+def test_an_empty_store_is_not_published(tmp_path):
+    with pytest.raises(RelicError, match="holds no runs"):
+        publish(Store(tmp_path / "none"), tmp_path / "results")
+
+
+def test_the_committed_results_are_sound():
+    assert check() == []
