@@ -5,6 +5,8 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.ticker import MaxNLocator
 
+from relic import paths
+
 STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -62,27 +64,38 @@ def published_figure(lic: pd.DataFrame) -> plt.Axes:
     ]
     kept = kept[kept["source"].isin(PAPERS) & kept["variant"].isna()]
     with plt.rc_context(STYLE):
-        figure, grid = plt.subplots(2, 3, figsize=(8, 5.4), sharex=True, sharey=True)
-        for row, attribute in zip(grid, ["gender", "race"], strict=True):
-            for axes, classifier in zip(row, ["LSTM", "BERT-ft", "BERT-pre"], strict=True):
+        figure, grid = plt.subplots(3, 2, figsize=(5.4, 7.8), sharex=True, sharey=True)
+        for row, classifier in zip(grid, ["LSTM", "BERT-ft", "BERT-pre"], strict=True):
+            for axes, attribute in zip(row, ["gender", "race"], strict=True):
                 part = kept[(kept["attribute"] == attribute) & (kept["classifier"] == classifier)]
-                for (source, label), colour, marker in zip(
-                    PAPERS.items(), sns.color_palette("colorblind", 3), "osD", strict=True
-                ):
-                    means = (
-                        part[part["source"] == source].set_index("captioner")["mean"].reindex(ORDER)
-                    )
-                    axes.plot(means, range(len(ORDER)), marker, color=colour, label=label, ms=5)
-                axes.axvline(0, color="grey", lw=1)
-                axes.set_title(f"{attribute}, {classifier}", fontsize=9)
-                axes.set_yticks(range(len(ORDER)), ORDER, fontsize=8)
+                _published_panel(axes, part)
+                axes.set_title(f"{attribute}, {classifier}", fontsize=10)
         grid[0, 0].invert_yaxis()
-        for axes in grid[1]:
-            axes.set_xlabel("LIC (above 0: amplifies)", fontsize=8)
+        for axes in grid[-1]:
+            axes.set_xlabel("LIC (above 0: amplifies)")
         handles, labels = grid[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="upper center", ncols=3, frameon=False, fontsize=9)
-        figure.tight_layout(rect=(0, 0, 1, 0.95))
+        figure.legend(
+            handles,
+            labels,
+            loc="upper center",
+            ncols=3,
+            frameon=False,
+            columnspacing=1,
+            handletextpad=0.1,
+        )
+        figure.tight_layout(rect=(0, 0, 1, 0.97))
     return grid[0, 0]
+
+
+def _published_panel(axes: plt.Axes, part: pd.DataFrame) -> None:
+    """Dots of three papers over the nine captioners."""
+    for (source, label), colour, marker in zip(
+        PAPERS.items(), sns.color_palette("colorblind", 3), "osD", strict=True
+    ):
+        means = part[part["source"] == source].set_index("captioner")["mean"].reindex(ORDER)
+        axes.plot(means, range(len(ORDER)), marker, color=colour, label=label, ms=5)
+    axes.axvline(0, color="grey", lw=1)
+    axes.set_yticks(range(len(ORDER)), ORDER, fontsize=9)
 
 
 PAPERS = {
@@ -90,3 +103,21 @@ PAPERS = {
     "relic2023": "RELIC 2023",
     "turk2023": "Türk et al. 2023",
 }
+
+
+def main() -> None:
+    """Draw the picture of the README and the landing page again: python -m relic.figures."""
+    lic = pd.read_csv(paths.PUBLISHED / "lic.csv")
+    draw_published(lic, paths.BOOK / "images" / "published_lic.svg")
+
+
+def draw_published(lic: pd.DataFrame, file) -> None:
+    """The same bytes for the same numbers."""
+    figure = published_figure(lic).figure
+    with plt.rc_context({**STYLE, "svg.fonttype": "path"}):
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    main()

@@ -24,8 +24,8 @@ def caption_scores(p: np.ndarray, y: np.ndarray) -> np.ndarray:
 def lic_score(p: np.ndarray, y: np.ndarray) -> float:
     """LIC of a set of captions, in percent; NaN for an empty set.
 
-    >>> lic_score(np.array([0.9, 0.9, 0.2]), np.array([1, 0, 0]))
-    56.666666666666664
+    >>> round(lic_score(np.array([0.9, 0.9, 0.2]), np.array([1, 0, 0])), 2)
+    56.67
     """
     return float(100 * caption_scores(p, y).mean()) if len(p) else float("nan")
 

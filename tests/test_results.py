@@ -118,10 +118,7 @@ def test_check_names_what_is_wrong(store, tmp_path):
     frame.assign(seed=99).to_csv(results / "runs.csv", index=False)
     assert "another key" in check(results)[0]
     frame.assign(score=10.0).to_csv(results / "runs.csv", index=False)
-    assert (
-        any("do not give its score" in problem for problem in check(results))
-       
-    )
+    assert any("do not give its score" in problem for problem in check(results))
     outcomes = read_outcomes(results).assign(y=1)
     outcomes.to_parquet(results / "outcomes.parquet")
     assert any("other columns" in problem for problem in check(results))
