@@ -36,7 +36,8 @@ def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     frame = frame[~frame["corpus"].str.contains("synthetic")]
     frame = frame.assign(key=[_run(row).key for row in frame.to_dict("records")])
     known = read_published(directory)
-    runs = pd.concat([known[~known["key"].isin(frame["key"])], frame], ignore_index=True)
+    known = known[~known["key"].isin(frame["key"])]
+    runs = frame if known.empty else pd.concat([known, frame], ignore_index=True)
     order = ["attribute", "classifier", "recipe", "split", "captions", "captioner", "images", "vocabulary",
              "labels", "size", "caption_index", "seed", "key"]  # fmt: skip
     runs = runs.sort_values(order, ignore_index=True).round(DIGITS)

@@ -131,3 +131,30 @@ def test_an_empty_store_is_not_published(tmp_path):
 
 def test_the_committed_results_are_sound():
     assert check() == []
+
+
+def test_recorded_linear_runs_can_be_computed_again(real_data):
+    from relic.data.upstream import load_real
+    from relic.runs import compute, describe
+
+    recorded = read_published()
+    recorded = recorded[(recorded["classifier"] == "linear") & (recorded["labels"] == "true")]
+    for row in recorded.sample(6, random_state=1).to_dict("records"):
+        told = {
+            n: row[n]
+            for n in (
+                "captioner",
+                "classifier",
+                "captions",
+                "images",
+                "caption_index",
+                "vocabulary",
+                "split",
+                "seed",
+                "size",
+            )
+        }
+        corpus = load_real(real_data, row["attribute"])
+        run = describe(corpus, **told)
+        assert run.key == row["key"]
+        assert compute(corpus, run).scores["score"] == pytest.approx(row["score"], abs=1e-6)
