@@ -6,7 +6,6 @@ package: the same architecture, smaller, other weights. It is named in every tab
 
 import contextlib
 import logging
-import os
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -41,8 +40,7 @@ def check_encoder(name: str) -> None:
     from transformers import AutoConfig
 
     where = encoder_directory(name)
-    looks_local = os.sep in name or name.startswith((".", "~"))
-    if looks_local and "/" in name and not Path(where).is_dir() and name.count("/") > 1:
+    if name.startswith((".", "/", "~")) and not Path(where).is_dir():
         raise RelicError(f"no directory {name}", expected="a directory with a BERT-type encoder")
     if Path(where).is_dir():
         missing = [f for f in ("config.json", "tokenizer.json") if not Path(where, f).exists()]
