@@ -100,17 +100,14 @@ def _store(directory: Path | None):
     return Store(directory or paths.runs())
 
 
-def _numbers(text: str) -> list[int]:
-    from relic.splits import PAPER_SEEDS
-
-    if text == "paper":
-        return list(PAPER_SEEDS)
+def _numbers(option: str, text: str) -> list[int]:
     try:
-        return [int(number) for number in text.split(",")]
-    except ValueError as error:
-        raise RelicError(
-            f"--seeds {text}", expected="numbers such as 0,12,100, or paper"
-        ) from error
+        found = [int(number) for number in text.split(",")]
+    except ValueError:
+        found = [-1]
+    if min(found) < 0:
+        raise RelicError(f"{option} {text}", expected="whole numbers from 0, with commas")
+    return found
 
 
 @app.command()
@@ -153,12 +150,15 @@ def sweep(
 
     Example: relic sweep --attribute gender,race --classifier linear --seeds paper --workers 2
     """
+    from relic.splits import PAPER_SEEDS
     from relic.sweep import Source, grid
     from relic.sweep import sweep as compute
 
+    if workers < 1:
+        raise RelicError(f"--workers {workers}", expected="at least 1")
     source, runs = Source(corpus, corpus_images), []
     shared = {
-        "classifier": classifier.split(","), "seed": _numbers(seeds), "split": split, "recipe": recipe,
+        "classifier": classifier.split(","), "seed": list(PAPER_SEEDS) if seeds == "paper" else _numbers("--seeds", seeds), "split": split, "recipe": recipe,
         "batching": batching, "encoder": encoder, "labels": labels, "calibrated": calibrated,
     }  # fmt: skip
     if captioner:
@@ -167,7 +167,7 @@ def sweep(
         if captions in ("model", "both"):
             runs += grid(source, name, images=images, **shared)
         if captions in ("human", "both"):
-            index = _numbers(caption_indices)
+            index = _numbers("--caption-indices", caption_indices)
             runs += grid(
                 source, name, captions="human", caption_index=index, vocabulary=vocabulary, **shared
             )
@@ -183,30 +183,33 @@ def show(
     attribute: Annotated[str, typer.Option(help="Only this attribute.")] = "",
     classifier: Annotated[str, typer.Option(help="Only this classifier.")] = "",
     captioner: Annotated[str, typer.Option(help="Only this captioner.")] = "",
-    source: Annotated[str, typer.Option(help="recorded or this build.")] = "",
+    source: Annotated[str, typer.Option(help="recorded or local.")] = "",
     csv: Annotated[
         bool, typer.Option("--csv", help="Tidy CSV of single runs; means otherwise.")
     ] = False,
     store: Store_ = None,
 ) -> None:
     """Print published runs and this machine's, scores in percent."""
-    from relic.results import COLUMNS, load_runs
+    from relic.results import COLUMNS, lic_table, load_runs, score_table
 
     frame = load_runs(_store(store))
-    for column, value in {
+    asked = {
         "attribute": attribute,
         "classifier": classifier,
         "captioner": captioner,
         "source": source,
-    }.items():
-        if value:
-            frame = frame[frame[column] == value]
+    }
+    for column, value in asked.items():
+        if value and value not in set(frame[column]):
+            there = ", ".join(sorted(set(frame[column]))) or "none"
+            raise RelicError(f"no runs with {column} {value!r}", expected=f"one of: {there}")
+        frame = frame[frame[column] == value] if value else frame
     if csv:
         print(frame[COLUMNS].to_csv(index=False), end="")
         return
-    groups = ["source", "corpus", "attribute", "classifier", "split", "captions", "captioner"]
-    table = frame.groupby(groups)["score"].agg(["count", "mean", "std"]).round(2)
-    print(table.to_string() if len(table) else "no runs")
+    print("scores in percent\n" + score_table(frame).to_string(index=False))
+    print("\nLIC in percentage points, paired splits: by seed, LIC_M less the mean of its LIC_D")
+    print(lic_table(frame).to_string(index=False))
 
 
 @results.command()

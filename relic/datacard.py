@@ -84,14 +84,12 @@ def caption_summary(corpus: Corpus) -> pd.DataFrame:
                 "repeated (%)": 100 * repeated_share(captions),
                 "repeated once masked (%)": 100 * repeated_share(masked),
                 "words in use": len({word for caption in tokens for word in caption}),
-                "published vocabulary": len(corpus.vocabularies[key])
-                if key in corpus.vocabularies
-                else None,
+                "vocabulary": len(corpus.vocabularies[key]) if key in corpus.vocabularies else None,
                 "tokens a caption": float(tokens.str.len().mean()),
             }
         )
     frame = pd.DataFrame(rows)
-    return frame.astype({"published vocabulary": "Int64"})
+    return frame.astype({"vocabulary": "Int64"})
 
 
 def repeated_share(captions: pd.Series) -> float:

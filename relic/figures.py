@@ -72,7 +72,7 @@ def published_figure(lic: pd.DataFrame) -> plt.Axes:
                 axes.set_title(f"{attribute}, {classifier}", fontsize=10)
         grid[0, 0].invert_yaxis()
         for axes in grid[-1]:
-            axes.set_xlabel("LIC (above 0: amplifies)")
+            axes.set_xlabel("LIC, percentage points")
         handles, labels = grid[0, 0].get_legend_handles_labels()
         figure.legend(
             handles,
@@ -89,11 +89,13 @@ def published_figure(lic: pd.DataFrame) -> plt.Axes:
 
 def _published_panel(axes: plt.Axes, part: pd.DataFrame) -> None:
     """Dots of three papers over the nine captioners."""
-    for (source, label), colour, marker in zip(
-        PAPERS.items(), sns.color_palette("colorblind", 3), "osD", strict=True
-    ):
+    looks = zip(sns.color_palette("colorblind", 3), "osD", (-0.22, 0, 0.22), strict=True)
+    for (source, label), (colour, marker, shift) in zip(PAPERS.items(), looks, strict=True):
         means = part[part["source"] == source].set_index("captioner")["mean"].reindex(ORDER)
-        axes.plot(means, range(len(ORDER)), marker, color=colour, label=label, ms=5)
+        rows = [
+            row + shift for row in range(len(ORDER))
+        ]  # side by side, so that none hides another
+        axes.plot(means, rows, marker, color=colour, label=label, ms=4)
     axes.axvline(0, color="grey", lw=1)
     axes.set_yticks(range(len(ORDER)), ORDER, fontsize=9)
 

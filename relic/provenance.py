@@ -17,7 +17,9 @@ def commit() -> dict:
         head = _git("rev-parse", "--short=12", "HEAD")
         return {
             "commit": head,
-            "dirty": bool(_git("status", "--porcelain", "--untracked-files=no")),
+            "dirty": bool(
+                _git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!results")
+            ),
         }
     except (OSError, subprocess.SubprocessError):
         return {"commit": "unknown", "dirty": None}

@@ -17,7 +17,7 @@ from relic.runs import Run
 from relic.score import caption_scores
 from relic.store import Store
 
-RECORDED, THIS_BUILD = "recorded", "this build"
+RECORDED, LOCAL = "recorded", "local"  # published in results/; in this machine's store
 DESCRIPTION = list(Run.__dataclass_fields__)
 COLUMNS = [  # of `relic results show --csv`
     "source", "corpus", "attribute", "captioner", "captions", "images", "labels", "size",
@@ -129,12 +129,54 @@ def load_runs(store: Store | None = None, directory: Path = paths.RESULTS) -> pd
     """Published runs and this build's alike, told apart by `source`."""
     frames = [read_published(directory).assign(source=RECORDED)]
     if store is not None and store.directory.is_dir():
-        frames.append(store.frame().assign(source=THIS_BUILD))
+        frames.append(store.frame().assign(source=LOCAL))
     frames = [frame for frame in frames if not frame.empty]
     if not frames:
         return pd.DataFrame(columns=COLUMNS)
     frame = pd.concat(frames, ignore_index=True)
     return frame[[*COLUMNS, *(c for c in frame if c not in COLUMNS)]]
+
+
+ALIKE = [
+    "source",
+    "corpus",
+    "attribute",
+    "classifier",
+    "recipe",
+    "encoder",
+    "split",
+    "labels",
+    "size",
+]
+
+
+def score_table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Mean score of runs that differ in nothing but seed and human caption."""
+    groups = [*ALIKE, "captions", "captioner", "images", "vocabulary", "n_test"]
+    table = runs.groupby(groups, dropna=False)["score"].agg(["count", "mean", "std"]).reset_index()
+    table = table.rename(columns={"count": "runs", "std": "std over runs"}).round(2)
+    return _telling(table, ["captioner", "n_test", "runs", "mean", "std over runs"])
+
+
+def lic_table(runs: pd.DataFrame) -> pd.DataFrame:
+    """LIC by captioner where model and human runs are paired: mean and spread over seeds."""
+    paired = runs[(runs["split"] == "paired") & (runs["images"] == "standard")]
+    keys = [*ALIKE, "captioner", "seed"]
+    model = paired[paired["captions"] == "model"].set_index(keys)["score"]
+    human = paired[paired["captions"] == "human"]
+    human = human.groupby([*keys, "vocabulary"])["score"].mean().reset_index("vocabulary")
+    both = human.join(model.rename("model"), how="inner")
+    both["LIC"] = both["model"] - both["score"]
+    groups = [*(name for name in ALIKE if name != "split"), "vocabulary", "captioner"]
+    table = both.reset_index().groupby(groups)["LIC"].agg(["count", "mean", "std"]).reset_index()
+    names = {"count": "seeds", "mean": "LIC", "std": "std over seeds"}
+    table = table.rename(columns=names).round(2)
+    return _telling(table, ["captioner", "seeds", "LIC", "std over seeds"])
+
+
+def _telling(table: pd.DataFrame, always: list[str]) -> pd.DataFrame:
+    """Without the columns that say the same in every row."""
+    return table[[c for c in table if c in always or table[c].nunique(dropna=False) > 1]]
 
 
 def check(directory: Path = paths.RESULTS) -> list[str]:

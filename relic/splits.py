@@ -56,7 +56,7 @@ def split(
 
 
 def _popped(labels: pd.Series, seed: int, test_share: float) -> tuple[list, list]:
-    """METHODS, section 1, Splits: pop random rows of each class, train first, then shuffle.
+    """As the papers' code: pop random rows of each class, train first, then shuffle.
 
     `random.Random(seed)` draws what the seeded global generator drew in the papers' code.
     """

@@ -228,6 +228,10 @@ def _dask(source: Source, runs: list[Run], store: Store, scheduler: str) -> Iter
     from dask.distributed import Client
     from dask.distributed import as_completed as finished
 
+    if "://" not in scheduler:
+        raise RelicError(
+            f"scheduler {scheduler!r}", expected="tcp://ADDRESS:PORT of a running Dask scheduler"
+        )
     with Client(scheduler, set_as_default=False) as client, client.as_current():
         gpu = {"GPU": 1} if any(_resources(client)) else None
         futures = {}

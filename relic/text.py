@@ -1,6 +1,6 @@
 """From a caption to what a classifier reads: tokens, masked words, vocabulary alignment.
 
-METHODS, section 1, Text. Upstream's choices are the defaults; each is an argument.
+Upstream's choices are the defaults; each is an argument.
 """
 
 import re

@@ -68,8 +68,8 @@ def test_caption_summary(corpus):
     # SAT: a genderword on bike dog . cat; NIC: the same with cow for cat; humans: a, genderword
     assert list(table["words in use"]) == [7, 7, 2]
     assert list(table["tokens a caption"]) == pytest.approx([11 / 3, 15 / 4, 5 / 3])
-    assert table["published vocabulary"]["SAT"] == 3
-    assert table["published vocabulary"].isna().sum() == 2
+    assert table["vocabulary"]["SAT"] == 3
+    assert table["vocabulary"].isna().sum() == 2
 
 
 def test_caption_lengths(corpus):

@@ -8,13 +8,15 @@ import pytest
 from relic.errors import RelicError
 from relic.results import (
     COLUMNS,
+    LOCAL,
     RECORDED,
-    THIS_BUILD,
     check,
+    lic_table,
     load_runs,
     publish,
     read_outcomes,
     read_published,
+    score_table,
 )
 from relic.runs import Outcome, Run
 from relic.store import Store
@@ -107,8 +109,37 @@ def test_recorded_and_this_builds_runs_are_told_apart(store, tmp_path):
     publish(store, tmp_path / "results")
     frame = load_runs(store, tmp_path / "results")
     assert list(frame.columns[: len(COLUMNS)]) == COLUMNS
-    assert frame["source"].tolist() == [RECORDED, THIS_BUILD]
+    assert frame["source"].tolist() == [RECORDED, LOCAL]
     assert load_runs(None, tmp_path / "nowhere").empty
+
+
+def test_lic_is_model_less_the_mean_of_its_human_captions(tmp_path):
+    store = Store(tmp_path / "runs")
+    for seed, (model, humans) in enumerate([(50, (40, 44)), (52, (41, 43))]):
+        about = {"split": "paired", "seed": seed}
+        run = Run("COCO captions", "gender", "nic", "linear", **about)
+        store.put(Outcome(run, outcome(run).scores | {"score": model}, outcome(run).images))
+        for index, score in enumerate(humans):
+            run = Run(
+                "COCO captions",
+                "gender",
+                "nic",
+                "linear",
+                captions="human",
+                vocabulary="captioner",
+                caption_index=index,
+                **about,
+            )
+            store.put(Outcome(run, outcome(run).scores | {"score": score}, outcome(run).images))
+    odd = Run("COCO captions", "gender", "nic", "linear", labels="permuted")
+    store.put(outcome(odd))
+    frame = load_runs(store, tmp_path / "nowhere")
+    row = lic_table(frame).to_dict("records")
+    assert [(r["captioner"], r["seeds"], r["LIC"], r["std over seeds"]) for r in row] == [
+        ("nic", 2, 9.0, 1.41)
+    ]
+    table = score_table(frame)
+    assert table[table["labels"] == "true"]["runs"].tolist() == [4, 2]
 
 
 def test_check_names_what_is_wrong(store, tmp_path):

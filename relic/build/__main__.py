@@ -12,7 +12,7 @@ from relic.build import book, options
 from relic.build.execute import read_record
 from relic.build.progress import Progress
 from relic.build.runner import Step, notebook_action, run
-from relic.data.load import corpus_choice
+from relic.data.load import corpus_choice, real_directory
 from relic.data.upstream import directory_fingerprint
 from relic.errors import RelicError
 from relic.profiles import load_profile, notebooks
@@ -61,7 +61,8 @@ def execute_and_compile(chosen, wanted: dict, complete: dict, directory: Path) -
     Progress.directory = directory
     flags = {"keep_going": chosen.keep_going, "fresh": chosen.fresh, "why": chosen.why}
     steps = notebook_steps(wanted, directory, chosen.timeout)
-    print(f"profile {chosen.profile}: {len(steps)} notebooks", file=sys.stderr)
+    count = f"{len(steps)} notebook{'' if len(steps) == 1 else 's'}"
+    print(f"profile {chosen.profile}: {count}", file=sys.stderr)
     failures = run(steps, directory, workers=chosen.workers, **flags)
     for message in failures.values():
         print(f"FAILED  {message}", file=sys.stderr)
@@ -107,8 +108,7 @@ def notebook_steps(wanted: dict[str, dict], directory: Path, timeout: int) -> li
     for name, parameters in wanted.items():
         which = corpus_choice(parameters.get("corpus", "embedded"))
         if which == "real" and which not in fingerprints:
-            data = paths.real_data()
-            fingerprints[which] = directory_fingerprint(data) if data else "none"
+            fingerprints[which] = directory_fingerprint(real_directory())
         about = {"parameters": parameters, "data": fingerprints[which], **source}
         job = {
             "notebook": name,

@@ -106,8 +106,11 @@ def execute(job: dict) -> bool:
 def _one_line(error: Exception) -> str:
     """The error in one line; papermill's carries the cell's own exception in fields."""
     name, text = getattr(error, "ename", type(error).__name__), getattr(error, "evalue", str(error))
-    lines = [line for line in str(text).splitlines() if line.strip()]
-    return f"{name}: {lines[0] if lines else ''}".strip(": ")
+    lines = [line.strip() for line in str(text).splitlines() if line.strip()]
+    kept = (
+        lines if name == "RelicError" else lines[:1]
+    )  # ours say what is expected and what mends it
+    return f"{name}: {'; '.join(kept)}".strip(": ")
 
 
 def die_with_parent(build: int) -> None:

@@ -16,7 +16,7 @@ profiles (params/*.yml):
   demo   embedded, synthetic corpus, no download (the default)
   smoke  the same, as small as still means something; what the tests run
   cpu    the real captions, as much as two CPU cores can do
-  paper  the papers' whole grid with ten seeds; wants a GPU
+  paper  the papers' whole grid with ten seeds; wants a GPU (as cpu, until a notebook trains)
 
 examples:
   ./run_all.sh                                      the demo book

@@ -1,4 +1,4 @@
-"""BERT-ft and BERT-pre: METHODS, section 1, Classifiers.
+"""BERT-ft and BERT-pre, as in the papers' code.
 
 Last-layer [CLS], then BatchNorm, linear 256, BatchNorm, LeakyReLU, linear 2 (199,426 parameters on
 768 dimensions). AdamW with β .9/.98, ε 1e-6, weight decay .1 except biases and LayerNorm weights.

@@ -1,4 +1,4 @@
-"""The papers' LSTM: METHODS, section 1, Classifiers.
+"""The papers' LSTM.
 
 Embedding 100 (not pre-trained; rows of <unk> and <pad> start at zero), dropout .5, two-layer
 bidirectional LSTM of 256, dropout .5 between layers and on the concatenated last states, one logit:

@@ -10,7 +10,7 @@ from relic.data.human import coco_files, read_coco
 from relic.data.upstream import PARTS, captioner_files, directory_fingerprint, load_real
 from relic.errors import RelicError
 
-EXPECTED = {  # METHODS, section 1, Labels
+EXPECTED = {  # the papers' counts
     "gender": {"Male": 7466, "Female": 3314},
     "race": {"Light": 9873, "Dark": 1096},
     "age": {"old": 4603, "young": 2435},
@@ -21,7 +21,7 @@ DISABLES = {  # what an absent file or directory costs, by the beginning of its 
     "bias_data/model_vocab/": "LIC_D aligned to that captioner's vocabulary",
     "bias_data/": "these captions",
     "age_data/age_dataset.pkl": "everything on age, and human captions of 7,038 images",
-    "age_data/": "nothing we use",
+    "age_data/": "",
     "age_annotations/": "the age annotators' agreement",
     "visual_context": "the Gender Score with objects by image",
     "gender_score": "gender-object distances on COCO's training objects",
@@ -78,7 +78,7 @@ def check(directory: Path) -> DataReport:
         raise RelicError(
             f"{directory} is not a directory",
             expected="a directory with bias_data/ and age_data/",
-            mend=f"relic data fetch {directory}",
+            mend="relic data fetch DIR, with a directory of your choice",
         )
     listed = manifest()
     present = listed["local"].map(lambda name: (directory / name).is_file())
@@ -138,7 +138,12 @@ def _disables(path: str) -> str:
 
 def as_text(report: DataReport) -> str:
     """The report as a person reads it."""
-    lines = [report.directory, f"fingerprint {report.fingerprint}", ""]
+    found = any(a.images for a in report.attributes) or report.coco
+    lines = [
+        report.directory,
+        f"fingerprint {report.fingerprint}" if found else "no captions found",
+        "",
+    ]
     for a in report.attributes:
         if a.error or not a.images:
             lines.append(f"{a.attribute:7} {'broken, see below' if a.error else 'no captions'}")
@@ -159,7 +164,10 @@ def as_text(report: DataReport) -> str:
         files = ", ".join(f"{name} ({n:,} images)" for name, n in report.coco.items())
         lines += ["", f"COCO annotations: {files}"]
     for title, items in (
-        ("missing", [f"{m['path']}: disables {m['disables']}" for m in report.missing]),
+        (
+            "missing",
+            [f"{m['path']}: disables {m['disables']}" for m in report.missing if m["disables"]],
+        ),
         ("other bytes than upstream's (relic data fetch DIR --replace)", report.modified),
         ("broken", report.errors),
     ):

@@ -1,5 +1,7 @@
 """Which corpus a notebook works on: the real captions or the embedded, synthetic one."""
 
+from pathlib import Path
+
 from relic import paths
 from relic.data.corpus import Corpus
 from relic.data.upstream import load_real
@@ -25,6 +27,11 @@ def load_corpus(
         from relic.planted import planted_corpus
 
         return planted_corpus(attribute, images=images, seed=seed)
+    return load_real(real_directory(), attribute)
+
+
+def real_directory() -> Path:
+    """The directory that RELIC_DATA names."""
     directory = paths.real_data()
     if directory is None:
         raise RelicError(
@@ -32,4 +39,4 @@ def load_corpus(
             expected="a directory of captions in upstream's layout",
             mend="relic data fetch DIR, then export RELIC_DATA=DIR (or ./run_all.sh --data DIR)",
         )
-    return load_real(directory, attribute)
+    return directory
