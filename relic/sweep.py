@@ -6,7 +6,6 @@ Each run is stored as it finishes: a kill loses only the runs at work.
 
 import multiprocessing
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -133,7 +132,6 @@ def bundles(runs: list[Run]) -> list[Bundle]:
 
 def work(source: Source, bundle: Bundle, directory: str) -> Bundle:
     """What a worker does: each run of a bundle, a failed one without harm to the others."""
-    _one_thread()
     store = Store(directory)
     for run in store.missing(bundle.runs):  # another sweep may have been faster
         try:
@@ -160,15 +158,6 @@ def _again(corpus: Corpus, run: Run) -> Run:
         if k not in ("corpus", "attribute", "fingerprint", "code")
     }
     return describe(corpus, **told)
-
-
-def _one_thread() -> None:
-    """One thread a worker: two on two cores would wait for each other."""
-    if "torch" in sys.modules or os.environ.get("OMP_NUM_THREADS") != "1":
-        import torch
-
-        if torch.get_num_threads() != 1:
-            torch.set_num_threads(1)
 
 
 def _local(source: Source, runs: list[Run], store: Store, workers: int) -> Iterator[Bundle]:

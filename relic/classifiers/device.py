@@ -12,7 +12,12 @@ def best_device() -> torch.device:
 
 
 def deterministic(seed: int) -> None:
-    """Seed torch (and what libraries draw from) and ask for deterministic kernels."""
+    """Seed torch (and what libraries draw from) and ask for deterministic kernels.
+
+    One thread: sums over several come out in another order, and a run's last bits with them. Sweeps use
+    the cores by running several processes.
+    """
+    torch.set_num_threads(1)
     random.seed(seed)
     np.random.seed(seed)  # transformers draws from the global generator
     torch.manual_seed(seed)
