@@ -144,7 +144,7 @@ def linear_table():
     """The whole gender table: nine captioners, ten seeds, LIC_M and five LIC_D: 540 fits, from raw files."""
     command = [
         sys.executable, "-m", "relic.cli", "sweep", "--attribute", "gender", "--classifier", "linear",
-        "--seeds", "paper", "--captions", "both", "--workers", "2", "--store",
+        "--seeds", "paper", "--again", "--captions", "both", "--workers", "2", "--store",
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as directory:
         started = time.time()

@@ -144,12 +144,16 @@ def sweep(
     scheduler: Annotated[
         str, typer.Option(metavar="tcp://...", help="A Dask scheduler instead.")
     ] = "",
+    again: Annotated[
+        bool, typer.Option("--again", help="Also runs that results/ has recorded already.")
+    ] = False,
     store: Store_ = None,
 ) -> None:
     """Train classifiers: every combination that the store lacks.
 
     Example: relic sweep --attribute gender,race --classifier linear --seeds paper --workers 2
     """
+    from relic.results import read_published as published_runs
     from relic.splits import PAPER_SEEDS
     from relic.sweep import Source, grid
     from relic.sweep import sweep as compute
@@ -173,9 +177,11 @@ def sweep(
             )
     if not runs:
         raise RelicError(f"--captions {captions}", expected="model, human or both")
-    kept = _store(store)
-    new = compute(source, runs, kept, workers=workers, scheduler=scheduler)
-    print(f"{len(runs)} runs, {new} of them computed now, in {kept.directory}")
+    kept, recorded = _store(store), set() if again else set(published_runs()["key"])
+    wanted = [run for run in runs if run.key not in recorded]
+    new = compute(source, wanted, kept, workers=workers, scheduler=scheduler)
+    known = f", {len(runs) - len(wanted)} recorded in results/" if len(wanted) < len(runs) else ""
+    print(f"{len(runs)} runs{known}, {new} of them computed now, in {kept.directory}")
 
 
 @results.command()

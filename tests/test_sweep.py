@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 
+import pandas as pd
 import pytest
 
 from relic import sweep as sweeping
@@ -168,3 +169,61 @@ def test_dask_cluster_that_loses_a_worker(tmp_path):
     assert store.missing(runs) == []
     assert len(list(store.directory.glob("??/*.run"))) == 40
     same_as_computed(store, runs)
+
+
+def test_the_command_leaves_out_what_is_recorded_already(tmp_path, monkeypatch, capsys):
+    from relic import cli
+
+    recorded = grid(SOURCE, "gender", captioner="planted_lot", classifier="linear", seed=[1])
+    monkeypatch.setattr(
+        "relic.results.read_published", lambda: pd.DataFrame({"key": [recorded[0].key]})
+    )
+    command = [
+        "sweep",
+        "--corpus",
+        "embedded",
+        "--corpus-images",
+        "600",
+        "--captioner",
+        "planted_lot",
+        "--captions",
+        "model",
+        "--seeds",
+        "0,1,2",
+    ]
+    store = Store(tmp_path)
+    cli.app([*command, "--store", str(tmp_path)], standalone_mode=False)
+    assert "3 runs, 1 recorded in results/, 2 of them computed now" in capsys.readouterr().out
+    assert store.scores(recorded[0]) is None
+    cli.app([*command, "--again", "--store", str(tmp_path)], standalone_mode=False)
+    assert "3 runs, 1 of them computed now" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--seeds", "-1"], "--seeds -1"),
+        (["--caption-indices", "a"], "--caption-indices a"),
+        (["--workers", "0"], "at least 1"),
+        (["--captions", "dog"], "model, human or both"),
+        (["--scheduler", "foo"], "tcp://"),
+    ],
+)
+def test_wrong_options_of_the_command(tmp_path, options, says):
+    from relic import cli
+
+    with pytest.raises(RelicError) as error:
+        cli.app(
+            [
+                "sweep",
+                "--corpus",
+                "embedded",
+                "--corpus-images",
+                "600",
+                "--store",
+                str(tmp_path),
+                *options,
+            ],
+            standalone_mode=False,
+        )
+    assert says in str(error.value)
