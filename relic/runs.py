@@ -7,7 +7,7 @@ does not change the keys of runs already stored. The fingerprint covers exactly 
 import hashlib
 import json
 import time
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pandas as pd
@@ -77,10 +77,6 @@ class Outcome:
     run: Run
     scores: dict
     images: pd.DataFrame  # image_id, y, p, seen_raw, seen_masked
-
-    def as_row(self) -> dict:
-        """Description and scores, flat."""
-        return asdict(self.run) | self.scores
 
 
 def describe(corpus: Corpus, captioner: str, classifier: str, **options) -> Run:

@@ -49,11 +49,6 @@ def classifier_type(name: str) -> type[Classifier]:
     return getattr(import_module(module), attribute)
 
 
-def default_recipe(name: str) -> str:
-    """The recipe a classifier uses unless told otherwise."""
-    return classifier_type(name).recipes[0]
-
-
 def check_options(name: str, recipe: str, batching: str, encoder: str) -> None:
     """Refuse wrong options before any training."""
     kind = classifier_type(name)

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-PAD = ""  # fills the phrase tables of kinds with fewer phrases; never drawn
+PAD = ""  # stands for a phrase that is not said
 
 
 @cache
