@@ -166,11 +166,14 @@ def lstm():
 
     from relic.classifiers.lstm import LSTM
 
-    material, parts = _captions(LSTM.text_form), {}
-    for batching in ("bucketed", "packed"):
-        model = LSTM(batching=batching)
-        model.epochs = 1
-        parts[batching] = _cpu(lambda m=model: m.fit(material.train, material.train_classes, 0))
+    material, found = _captions(LSTM.text_form), {"bucketed": [], "packed": []}
+    for epochs in (0, 1, 1, 1):  # the first call tokenizes and warms up
+        for batching, times in found.items():
+            model = LSTM(batching=batching)
+            model.epochs = epochs
+            took = _cpu(lambda m=model: m.fit(material.train, material.train_classes, 0))
+            times += [took] * epochs
+    parts = {batching: min(times) for batching, times in found.items()}
     tokens = sum(len(row) for row in model._sequences(material.train))
     flops = 3 * tokens * 2 * (2 * 4 * 256 * (100 + 256) + 2 * 4 * 256 * (512 + 256))
     a, b = torch.randn(704, 512), torch.randn(512, 1024)

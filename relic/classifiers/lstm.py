@@ -4,8 +4,8 @@ Embedding 100 (not pre-trained; rows of <unk> and <pad> start at zero), dropout 
 bidirectional LSTM of 256, dropout .5 between layers and on the concatenated last states, one logit:
 2,310,657 + 100 V parameters. Adam, 5e-5, 20 epochs, batches of 64.
 
-`packed` batches are drawn at random and packed, as upstream. `bucketed` batches hold captions of
-one length, so that nothing is padded or packed: the same model, faster on a CPU.
+`packed` batches are drawn at random and packed, as upstream. `bucketed` batches hold about 64 captions
+of one length, so that nothing is padded or packed: the same model, faster on a CPU.
 """
 
 from collections import Counter
@@ -121,12 +121,15 @@ class LSTM:
         ]
 
     def _batches(self, sequences: list[torch.Tensor], rng: np.random.Generator | None):
-        """Index arrays of at most 64, in random order when training."""
+        """Index arrays of 64, or about 64 when bucketed; in random order when training."""
         order = np.arange(len(sequences)) if rng is None else rng.permutation(len(sequences))
         if self.packed:
             return _chunks(order)
         lengths = np.array([len(sequences[i]) for i in order])
-        batches = [b for length in np.unique(lengths) for b in _chunks(order[lengths == length])]
+        alike = [order[lengths == length] for length in np.unique(lengths)]
+        batches = [
+            b for rows in alike for b in np.array_split(rows, max(1, round(len(rows) / BATCH)))
+        ]
         return batches if rng is None else [batches[i] for i in rng.permutation(len(batches))]
 
     def _tensor(self, sequences, batch):
