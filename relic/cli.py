@@ -238,6 +238,40 @@ def check_results() -> None:
 
 
 @app.command()
+def claims(
+    source: Annotated[
+        str, typer.Option(help="Only this source: turk2023, recorded, 'this build', ...")
+    ] = "",
+    claim: Annotated[str, typer.Option(help="Only this claim: 1, 2, 3 or 4.")] = "",
+    csv: Annotated[bool, typer.Option("--csv", help="Tidy CSV; sentences otherwise.")] = False,
+    store: Store_ = None,
+) -> None:
+    """Judge the four claims on every source: the papers, recorded runs, this machine's runs.
+
+    Sources: `NAME table` are printed means and spreads, `turk2023` its values by split, `recorded` our
+    runs in results/, `this build` the runs in this machine's store. What the verdicts mean: the
+    book's page "How we decide".
+    """
+    from relic.claims import judge_all, table
+    from relic.evidence import gather
+    from relic.results import local_frame
+
+    runs = _store(store)
+    evidence = gather(local_frame(runs) if runs.directory.is_dir() else None)
+    verdicts = [v for v in judge_all(evidence) if not source or v.source == source]
+    verdicts = [v for v in verdicts if v.claim.startswith(claim)]
+    if not verdicts:
+        there = ", ".join(dict.fromkeys(evidence["source"]))
+        raise RelicError(f"nothing on claim {claim or 'any'} from {source!r}", expected=there)
+    if csv:
+        print(table(verdicts).round(4).to_csv(index=False), end="")
+        return
+    for each in verdicts:
+        where = f"claim {each.claim}, {each.attribute}, {each.classifier}, {each.variant}"
+        print(f"{each.symbol} {each.verdict}: {where}; {each.source}\n    {each.sentence}")
+
+
+@app.command()
 def bench(
     only: Annotated[str, typer.Option(metavar="NAME", help="One measurement.")] = "",
     csv: Annotated[bool, typer.Option("--csv", help="name, ours, plain, ratio, unit.")] = False,

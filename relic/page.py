@@ -3,9 +3,12 @@
 import base64
 import html
 import io
+import json
 import os
 import time
 from collections.abc import Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,6 +17,9 @@ from IPython.display import HTML, Markdown, display
 
 from relic import provenance
 from relic.data.corpus import Corpus
+
+if TYPE_CHECKING:
+    from relic.claims import Verdict
 
 STARTED = time.time()  # when the kernel imported us: within a second of its start
 
@@ -46,6 +52,11 @@ class Page:
         """A figure with its size, a text for those who cannot see it, and a caption."""
         display(HTML(figure_html(axes.figure, alt, caption)))
         plt.close(axes.figure)
+
+    def verdicts(self, verdicts: Iterable["Verdict"]) -> None:
+        """Verdicts as a box: the word, what was judged, the sentence it rests on."""
+        for each in verdicts:
+            display(HTML(verdict_html(each)))
 
     def provenance(self, corpora: Corpus | Iterable[Corpus] = ()) -> None:
         """What this page rests on."""
@@ -86,6 +97,25 @@ def figure_html(figure: plt.Figure, alt: str, caption: str) -> str:
     return (
         f'<figure class="relic-figure"><img src="data:image/png;base64,{data}" alt="{_text(alt)}" '
         f'width="{width}" height="{height}"><figcaption>{_text(caption)}</figcaption></figure>'
+    )
+
+
+def verdict_html(verdict: "Verdict") -> str:
+    """HTML of a verdict; the data attribute lets the landing page collect this build's verdicts."""
+    told = html.escape(json.dumps(asdict(verdict), ensure_ascii=False), quote=True)
+    where = ", ".join(
+        [
+            verdict.attribute,
+            verdict.classifier,
+            *([verdict.variant] if verdict.variant != "standard" else []),
+        ]
+    )
+    kind = verdict.verdict.replace(" ", "-")
+    return (
+        f'<div class="relic-verdict {kind}" data-verdict="{told}"><p><strong>{verdict.symbol} '
+        f"{_text(verdict.verdict)}</strong> <span>claim {_text(verdict.claim)} · {_text(where)} · "
+        f"{_text(verdict.source)}, {_text(verdict.corpus)}, {verdict.n_seeds} seeds, "
+        f"{verdict.n_test:.0f} test images</span></p><p>{_text(verdict.sentence)}</p></div>"
     )
 
 

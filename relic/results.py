@@ -41,7 +41,11 @@ def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     order = ["attribute", "classifier", "recipe", "split", "captions", "captioner", "images", "vocabulary",
              "labels", "size", "caption_index", "seed", "key"]  # fmt: skip
     runs = runs.sort_values(order, ignore_index=True).round(DIGITS)
-    outcomes = pd.concat([read_outcomes(directory), _outcomes(store, frame)], ignore_index=True)
+    wanted = frame[
+        (frame["labels"] == "true") & (frame["size"] == 0) & frame["vocabulary"].isin(["", "captioner"])
+        & frame["images"].isin(["standard", "th10"])
+    ]  # fmt: skip
+    outcomes = pd.concat([read_outcomes(directory), _stored(store, wanted)], ignore_index=True)
     outcomes = outcomes.drop_duplicates(["key", "image_id"], keep="last")
     directory.mkdir(parents=True, exist_ok=True)
     _replace(
@@ -61,14 +65,10 @@ def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     return runs
 
 
-def _outcomes(store: Store, frame: pd.DataFrame) -> pd.DataFrame:
-    """Per-image outcomes of runs as the claims need them: true labels, all images, plain captions."""
-    wanted = frame[
-        (frame["labels"] == "true") & (frame["size"] == 0) & frame["vocabulary"].isin(["", "captioner"])
-        & frame["images"].isin(["standard", "th10"])
-    ]  # fmt: skip
+def _stored(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
+    """Per-image outcomes of runs in a store; score in percent."""
     parts = [_EMPTY]
-    for row in wanted.to_dict("records"):
+    for row in runs.to_dict("records"):
         images = store.get(_run(row)).images
         parts.append(
             pd.DataFrame(
@@ -82,6 +82,17 @@ def _outcomes(store: Store, frame: pd.DataFrame) -> pd.DataFrame:
             )
         )
     return pd.concat(parts, ignore_index=True)
+
+
+def outcomes_of(runs: pd.DataFrame, store: Store | None = None) -> pd.DataFrame:
+    """Per-image outcomes of runs, recorded ones and those of a store, with what was read and when."""
+    columns = ["key", "captioner", "captions", "caption_index", "seed"]
+    local = runs[runs["source"] == LOCAL]
+    parts = [read_outcomes()] if (runs["source"] == RECORDED).any() else []
+    parts += [_stored(store, local)] if store is not None and len(local) else []
+    if not parts:
+        return _EMPTY.merge(runs[columns], on="key")
+    return pd.concat(parts, ignore_index=True).merge(runs[columns], on="key")
 
 
 _EMPTY = pd.DataFrame(
@@ -129,12 +140,18 @@ def load_runs(store: Store | None = None, directory: Path = paths.RESULTS) -> pd
     """Published runs and this build's alike, told apart by `source`."""
     frames = [read_published(directory).assign(source=RECORDED)]
     if store is not None and store.directory.is_dir():
-        frames.append(store.frame().assign(source=LOCAL))
+        frames.append(local_frame(store))
     frames = [frame for frame in frames if not frame.empty]
     if not frames:
         return pd.DataFrame(columns=COLUMNS)
     frame = pd.concat(frames, ignore_index=True)
     return frame[[*COLUMNS, *(c for c in frame if c not in COLUMNS)]]
+
+
+def local_frame(store: Store, runs: list[Run] | None = None) -> pd.DataFrame:
+    """Finished runs of a store with their keys: all, or those asked for."""
+    frame = store.frame(runs)
+    return frame.assign(key=[_run(row).key for row in frame.to_dict("records")], source=LOCAL)
 
 
 ALIKE = [

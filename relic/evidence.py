@@ -1,0 +1,175 @@
+"""Evidence for a claim: LIC_M, LIC_D and LIC of captioners, from every source in one tidy form.
+
+One row a source, attribute, classifier, variant, captioner and seed. The papers' tables have no
+seeds: one row a cell, with printed standard deviations over ten. `variant`: `standard`, or `unseen`
+for test captions that the training side does not hold (masked, as the classifier reads them).
+"""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from relic import paths
+from relic.planted.process import CAPTIONERS
+from relic.results import RECORDED, load_runs, outcomes_of
+from relic.stats import Estimate, Interval, estimate, from_spread, ratio_bootstrap
+from relic.store import Store
+
+COLUMNS = [
+    "source", "corpus", "attribute", "classifier", "variant", "captioner", "seed",
+    "lic_model", "lic_data", "lic", "std_model", "std_data", "n_seeds", "n_test",
+]  # fmt: skip
+GROUP = ["source", "corpus", "attribute", "classifier", "variant"]
+PAPER_SEEDS, PAPER_TEST = 10, {"gender": 662, "race": 220, "age": 488}
+TABLE = " table"  # suffix of a source of which only means and spreads are printed
+THIS_BUILD = "this build"
+VARIANTS = {
+    "standard": ("score", "n_test"),
+    "unseen": ("unseen_score", "n_unseen"),
+}
+
+
+@cache
+def display_names() -> dict[str, str]:
+    """Captioner by key, as the papers write it."""
+    text = (paths.PACKAGE / "data" / "captioners.yml").read_text(encoding="utf-8")
+    real = {key: about["name"] for key, about in yaml.safe_load(text).items()}
+    return real | {captioner.key: captioner.name for captioner in CAPTIONERS}
+
+
+def from_tables(lic: pd.DataFrame | None = None) -> pd.DataFrame:
+    """The papers' tables: means and spreads only."""
+    lic = pd.read_csv(paths.PUBLISHED / "lic.csv") if lic is None else lic
+    keys = ["source", "attribute", "classifier", "captioner"]
+    plain = lic[lic["variant"].isna()]
+    wide = plain.pivot_table(index=keys, columns="metric", values=["mean", "std"]).reset_index()
+    frame = pd.DataFrame(
+        {
+            **{name: wide[name] for name in keys},
+            "lic_model": wide["mean", "LIC_M"],
+            "lic_data": wide["mean", "LIC_D"],
+            "lic": wide["mean", "LIC"],
+            "std_model": wide["std", "LIC_M"],
+            "std_data": wide["std", "LIC_D"],
+        }
+    )
+    return _published(frame.assign(source=frame["source"] + TABLE, seed=pd.NA, n_seeds=PAPER_SEEDS))
+
+
+def from_per_seed(values: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Türk et al.'s spreadsheet. Its rows are taken as splits; that they are seeds is not proven."""
+    values = pd.read_csv(paths.PUBLISHED / "lic_per_seed.csv") if values is None else values
+    keys = ["source", "attribute", "classifier", "captioner", "row"]
+    wide = values.pivot(index=keys, columns="metric", values="value").reset_index()
+    wide = wide.rename(columns={"row": "seed", "LIC_M": "lic_model", "LIC_D": "lic_data"})
+    return _published(wide.assign(lic=wide["lic_model"] - wide["lic_data"], n_seeds=1))
+
+
+def _published(frame: pd.DataFrame) -> pd.DataFrame:
+    frame = frame.assign(
+        corpus="published",
+        classifier=frame["classifier"].str.lower(),
+        variant="standard",
+        n_test=frame["attribute"].map(PAPER_TEST),
+    )
+    return frame.reindex(columns=COLUMNS)
+
+
+def from_runs(runs: pd.DataFrame, source: str | None = None) -> pd.DataFrame:
+    """Paired runs: the score on generated captions beside the mean over human captions, by seed."""
+    runs = runs[(runs["split"] == "paired") & (runs["labels"] == "true")]
+    runs = runs[runs["images"].eq("standard") & runs["vocabulary"].isin(["", "captioner"])]
+    if runs.empty:
+        return pd.DataFrame(columns=COLUMNS)
+    runs = runs.assign(classifier=[classifier_label(row) for row in runs.to_dict("records")])
+    if source:
+        runs = runs.assign(source=source)
+    keys = ["source", "corpus", "attribute", "classifier", "size", "captioner", "seed"]
+    parts = []
+    for variant, (score, n_test) in VARIANTS.items():
+        model = runs[runs["captions"] == "model"].groupby(keys)[[score, n_test]].mean()
+        human = runs[runs["captions"] == "human"].groupby(keys)[score].mean()
+        model.columns = ["lic_model", "n_test"]
+        both = model.join(human.rename("lic_data"), how="inner").reset_index()
+        parts.append(both.assign(variant=variant))
+    frame = pd.concat(parts, ignore_index=True)
+    frame["lic"], frame["n_seeds"] = frame["lic_model"] - frame["lic_data"], 1
+    frame["captioner"] = frame["captioner"].map(lambda key: display_names().get(key, key))
+    sized = frame["size"] > 0
+    frame.loc[sized, "variant"] += ", " + frame.loc[sized, "size"].astype(str) + " images"
+    return frame.reindex(columns=COLUMNS)
+
+
+def classifier_label(run: dict) -> str:
+    """Classifier with what must not be hidden: an encoder that is not BERT-base, another recipe."""
+    label = run["classifier"]
+    if run["encoder"] and "bert-base" not in run["encoder"]:
+        label += f" ({'MiniLM' if 'minilm' in run['encoder'].lower() else run['encoder']})"
+    if label.startswith("bert-pre") and run["recipe"] not in ("", "5e-5x20"):
+        label += f" {run['recipe']}"
+    return label
+
+
+def gather(local: pd.DataFrame | None = None) -> pd.DataFrame:
+    """All evidence: tables, per-seed values, recorded runs and, if given, this build's runs."""
+    parts = [from_tables(), from_per_seed(), from_runs(load_runs(), RECORDED)]
+    if local is not None:
+        parts.append(from_runs(local, THIS_BUILD))
+    parts = [part.astype({"seed": "Int64"}) for part in parts if not part.empty]
+    return pd.concat(parts, ignore_index=True)
+
+
+def means(group: pd.DataFrame, quantity: str = "lic") -> dict[str, Estimate]:
+    """An estimate for each captioner of one group of evidence, in the order of its rows."""
+    return {
+        captioner: _estimate(rows, quantity)
+        for captioner, rows in group.groupby("captioner", sort=False)
+    }
+
+
+def _estimate(rows: pd.DataFrame, quantity: str) -> Estimate:
+    if rows["seed"].notna().all():
+        return estimate(rows[quantity])
+    row = rows.iloc[0]
+    spreads = {"lic_model": [row["std_model"]], "lic": [row["std_model"], row["std_data"]]}[
+        quantity
+    ]
+    return from_spread(float(row[quantity]), float(np.linalg.norm(spreads)), int(row["n_seeds"]))
+
+
+def difference(group: pd.DataFrame, first: str, second: str, quantity: str = "lic") -> Estimate:
+    """First minus second captioner: by seed where there are seeds, else as independent."""
+    a, b = (group[group["captioner"] == name] for name in (first, second))
+    if a["seed"].notna().all():
+        paired = a.set_index("seed")[quantity] - b.set_index("seed")[quantity]
+        return estimate(paired.dropna())
+    return _estimate(a, quantity).minus(_estimate(b, quantity))
+
+
+def image_interval(
+    runs: pd.DataFrame,
+    signed: dict[str, float],
+    *,
+    unseen: bool = False,
+    store: Store | None = None,
+) -> Interval:
+    """Bootstrap over test images of a signed sum of captioners' LIC, from per-image outcomes.
+
+    `signed`: captioner key to sign, such as `{"nic_equalizer": 1, "nic_plus": -1}`. `runs`: one
+    attribute and classifier, paired; the same images test every captioner for a seed.
+    """
+    outcomes = outcomes_of(runs, store)
+    if unseen:
+        outcomes = outcomes[outcomes["unseen"]]
+    order = [(name, side) for name in signed for side in ("model", "human")]
+    signs = [signed[name] * (1 if side == "model" else -1) for name, side in order]
+    grouped = outcomes.groupby(["image_id", "captioner", "captions"])["score"].agg(["sum", "count"])
+    wide = grouped.unstack(["captioner", "captions"], fill_value=0)
+    missing = [pair for pair in order if pair not in wide["sum"].columns]
+    if missing:
+        return Interval(np.nan, np.nan, np.nan)
+    return ratio_bootstrap(
+        wide["sum"][order].to_numpy("float32"), wide["count"][order].to_numpy("float32"), signs
+    )

@@ -1,0 +1,65 @@
+"""This build's own runs: computed into the store where they are missing, and read back."""
+
+import pandas as pd
+
+from relic import paths
+from relic.results import local_frame
+from relic.runs import Run
+from relic.splits import PAPER_SEEDS
+from relic.store import Store
+from relic.sweep import Source, grid, sweep
+
+BOTH = ("model", "human")
+
+
+def own_store() -> Store:
+    """The store of this machine."""
+    return Store(paths.runs())
+
+
+def paired_grid(
+    source: Source,
+    attribute: str,
+    *,
+    seeds: list[int],
+    caption_indices: list[int] | range = range(5),
+    captions: tuple[str, ...] = BOTH,
+    **choices,
+) -> list[Run]:
+    """LIC_M, and LIC_D of each human caption, for every captioner and seed."""
+    runs = []
+    for side in captions:
+        index = {"caption_index": list(caption_indices)} if side == "human" else {}
+        runs += grid(source, attribute, captions=side, seed=list(seeds), **index, **choices)
+    return runs
+
+
+def own_runs(
+    source: Source, runs: list[Run], *, workers: int = 1, progress: bool = True
+) -> pd.DataFrame:
+    """Compute what the store lacks of these runs; all of them as a frame, with key and source."""
+    store = own_store()
+    sweep(source, runs, store, workers=workers, progress=progress)
+    return local_frame(store, runs)
+
+
+def lic_runs(
+    attributes: list[str] | str,
+    *,
+    corpus: str = "auto",
+    images: int = 4000,
+    corpus_seed: int = 0,
+    classifier: str = "linear",
+    seeds: list[int] = PAPER_SEEDS,
+    workers: int = 1,
+    **choices,
+) -> pd.DataFrame:
+    """What a claim notebook needs: paired runs of every captioner, for LIC_M and LIC_D."""
+    source = Source(corpus, images=images, seed=corpus_seed)
+    names = [attributes] if isinstance(attributes, str) else list(attributes)
+    runs = [
+        run
+        for name in names
+        for run in paired_grid(source, name, seeds=list(seeds), classifier=classifier, **choices)
+    ]
+    return own_runs(source, runs, workers=workers)

@@ -1,0 +1,228 @@
+"""Statistics of repeated random splits: small functions, each with its reference.
+
+Runs on random splits of the same images share most of their training images, so their scores vary
+less than those of fresh samples would. Nadeau & Bengio (2003, *Inference for the generalization
+error*, Machine Learning 52) widen the variance of the mean from 1/n to 1/n + n_test/n_train.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import combinations, permutations
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special, stats
+from statsmodels.stats.multitest import multipletests
+
+TEST_TO_TRAIN = 1 / 9  # one image in ten tests
+DRAWS = 2000  # of a bootstrap
+ARRANGEMENTS = 50_000  # a permutation test is exact up to as many, and draws 9,999 beyond
+
+
+class Interval(NamedTuple):
+    """A mean and its interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class Estimate(NamedTuple):
+    """A mean with its standard error and degrees of freedom."""
+
+    mean: float
+    error: float
+    df: float
+    n: int
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Student's t interval."""
+        reach = float(special.stdtrit(self.df, 0.5 + level / 2)) * self.error
+        return Interval(self.mean, self.mean - reach, self.mean + reach)
+
+    def p_above(self, bound: float = 0.0) -> float:
+        """One-sided p of "the mean is at most `bound`"."""
+        if self.error == 0:
+            return float(self.mean <= bound)
+        return float(special.stdtr(self.df, (bound - self.mean) / self.error))
+
+    def p_below(self, bound: float = 0.0) -> float:
+        """One-sided p of "the mean is at least `bound`"."""
+        return 1 - self.p_above(bound) if self.error else float(self.mean >= bound)
+
+    def minus(self, other: "Estimate") -> "Estimate":
+        """Difference of independent estimates, degrees of freedom by Welch and Satterthwaite."""
+        squares = self.error**2, other.error**2
+        rest = sum(s**2 / e.df for s, e in zip(squares, (self, other), strict=True))
+        df = sum(squares) ** 2 / rest if rest else min(self.df, other.df)
+        error = math.sqrt(sum(squares))
+        return Estimate(self.mean - other.mean, error, df, min(self.n, other.n))
+
+
+def estimate(values: Sequence[float], test_to_train: float = TEST_TO_TRAIN) -> Estimate:
+    """Mean over repeated splits with the corrected error of Nadeau & Bengio (2003), equation 19.
+
+    >>> estimate([1.0, 2.0, 3.0], test_to_train=0.0).error  # the plain error: 1 / sqrt(3)
+    0.5773502691896257
+    """
+    values = np.asarray(values, dtype=float)
+    values, n = values[~np.isnan(values)], int((~np.isnan(values)).sum())
+    if n < 2:
+        mean = float(values.mean()) if n else math.nan
+        return Estimate(mean, math.nan, math.nan, n)
+    return from_spread(float(values.mean()), float(values.std(ddof=1)), n, test_to_train)
+
+
+def from_spread(mean: float, std: float, n: int, test_to_train: float = TEST_TO_TRAIN) -> Estimate:
+    """The same from a printed mean and standard deviation over `n` splits."""
+    return Estimate(mean, math.sqrt((1 / n + test_to_train) * std**2), n - 1, n)
+
+
+def corrected_resampled_interval(
+    differences: Sequence[float], test_to_train: float = TEST_TO_TRAIN, level: float = 0.95
+) -> tuple[float, float, float]:
+    """Mean and corrected resampled t interval of per-seed differences: `(mean, low, high)`.
+
+    >>> [round(value, 3) for value in corrected_resampled_interval([1.0, 2.0, 3.0])]
+    [2.0, -0.868, 4.868]
+    """
+    return estimate(differences, test_to_train).interval(level)
+
+
+def holm(p_values: Sequence[float]) -> np.ndarray:
+    """Adjusted p of several tests (Holm 1979).
+
+    >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    return multipletests(p_values, method="holm")[1]
+
+
+def every_one(p_values: Sequence[float]) -> float:
+    """p of "all of them" by intersection-union: the largest (Berger 1982)."""
+    return float(max(p_values))
+
+
+def at_least(p_values: Sequence[float], level: float = 0.05) -> int:
+    """How many of the effects are there, with confidence 1 - level: partial conjunction.
+
+    Benjamini & Heller (2008), Bonferroni form: `u` effects when (n - u + 1) p_(u) <= level.
+
+    >>> at_least([0.001, 0.02, 0.2])  # 3 * .001, 2 * .02 and 1 * .2
+    2
+    """
+    p = np.sort(np.asarray(p_values, dtype=float))
+    conjunction = np.maximum.accumulate((len(p) - np.arange(len(p))) * p)
+    return int((conjunction <= level).sum())
+
+
+def equivalence(found: Estimate, margin: float) -> float:
+    """p of two one-sided tests (Schuirmann 1987): small when |mean| is surely below `margin`."""
+    if margin <= 0:
+        raise ValueError(f"margin {margin}: a positive number is needed")
+    return max(found.p_above(-margin), found.p_below(margin))
+
+
+def kendall_w(scores: np.ndarray) -> float:
+    """Kendall's W of raters (rows) over things (columns), corrected for ties; 1 is full agreement.
+
+    >>> kendall_w(np.array([[1, 2, 3], [10, 20, 30]]))
+    1.0
+    """
+    ranks = np.apply_along_axis(stats.rankdata, 1, np.asarray(scores, dtype=float))
+    raters, things = ranks.shape
+    spread = ((ranks.sum(axis=0) - ranks.sum() / things) ** 2).sum()
+    ties = sum(
+        (count**3 - count).sum()
+        for count in (np.unique(row, return_counts=True)[1] for row in ranks)
+    )
+    return float(12 * spread / (raters**2 * (things**3 - things) - raters * ties))
+
+
+def tau(first: Sequence[float], second: Sequence[float]) -> float:
+    """Kendall's τ-b of two rankings."""
+    return float(stats.kendalltau(first, second).statistic)
+
+
+def tau_p(first: Sequence[float], second: Sequence[float]) -> float:
+    """One-sided permutation p of τ > 0: exact without ties."""
+    if len(set(first)) == len(first) and len(set(second)) == len(second):
+        found = stats.kendalltau(first, second, method="exact", alternative="greater")
+        return float(found.pvalue)
+    return permutation_p(lambda rows: tau(rows[0], rows[1]), np.array([first, second], dtype=float))
+
+
+def permutation_p(
+    statistic: Callable[[np.ndarray], float], rows: np.ndarray, seed: int = 0
+) -> float:
+    """One-sided p of a statistic of raters (rows) when all but the first are shuffled.
+
+    All arrangements where there are few, else 9,999 drawn ones.
+    """
+    raters, things = rows.shape
+    observed = statistic(rows) - 1e-12
+    if math.factorial(things) ** (raters - 1) <= ARRANGEMENTS and raters == 2:
+        orders = permutations(range(things))
+        found = [statistic(np.array([rows[0], rows[1][list(order)]])) for order in orders]
+        return float(np.mean([value >= observed for value in found]))
+    rng, hits, draws = np.random.default_rng(seed), 0, 9_999
+    for _ in range(draws):
+        hits += statistic(np.vstack([rows[:1], rng.permuted(rows[1:], axis=1)])) >= observed
+    return (hits + 1) / (draws + 1)
+
+
+def smallest_tau(rows: np.ndarray) -> float:
+    """The least τ-b of any two raters (rows)."""
+    return min(tau(rows[i], rows[j]) for i, j in combinations(range(len(rows)), 2))
+
+
+def smallest_taus(drawn: np.ndarray) -> np.ndarray:
+    """The same for many draws at once, of shape (raters, draws, things), where nothing is tied."""
+    first, second = np.triu_indices(drawn.shape[2], k=1)
+    signs = np.sign(drawn[..., first] - drawn[..., second])
+    pairs = combinations(range(len(drawn)), 2)
+    return np.min([(signs[i] * signs[j]).mean(axis=1) for i, j in pairs], axis=0)
+
+
+def drawn_means(values: np.ndarray, draws: int = DRAWS, seed: int = 0) -> np.ndarray:
+    """Means that other splits might have given: normal, with the corrected covariance.
+
+    `values`: splits by captioner; splits are shared, so captioners vary together. Shape
+    (draws, captioners).
+    """
+    values = np.asarray(values, dtype=float)
+    factor = 1 / len(values) + TEST_TO_TRAIN
+    cov = np.atleast_2d(np.cov(values, rowvar=False)) * factor
+    rng = np.random.default_rng(seed)
+    return rng.multivariate_normal(values.mean(axis=0), cov, size=draws, method="eigh")
+
+
+def rank_sets(drawn: np.ndarray, level: float = 0.95) -> list[tuple[int, int]]:
+    """Ranks (1 is the largest) that each column takes in `level` of the draws."""
+    ranks = np.apply_along_axis(stats.rankdata, 1, -drawn, method="ordinal")
+    tail = (1 - level) / 2
+    low = np.quantile(ranks, tail, axis=0, method="lower")
+    high = np.quantile(ranks, 1 - tail, axis=0, method="higher")
+    return [(int(a), int(b)) for a, b in zip(low, high, strict=True)]
+
+
+def ratio_bootstrap(
+    sums: np.ndarray, counts: np.ndarray, signs: Sequence[float], draws: int = DRAWS, seed: int = 0
+) -> Interval:
+    """Percentile interval over images of a signed sum of means: `Σ sign · Σw·sum / Σw·count`.
+
+    `sums` and `counts`: images by mean. An image keeps all its scores (of several seeds) when it is
+    drawn, so the images, not their scores, are what is sampled (cluster bootstrap).
+    """
+    rng, n = np.random.default_rng(seed), len(sums)
+    signs = np.asarray(signs, dtype=float)
+
+    def value(weights: np.ndarray) -> np.ndarray:
+        return (weights @ sums / (weights @ counts)) @ signs
+
+    blocks = [
+        rng.multinomial(n, np.full(n, 1 / n), size=min(250, draws)) for _ in range(-(-draws // 250))
+    ]
+    found = np.concatenate([value(block.astype("float32")) for block in blocks])[:draws]
+    low, high = np.nanquantile(found, [0.025, 0.975])
+    return Interval(float(value(np.ones((1, n)))[0]), float(low), float(high))
