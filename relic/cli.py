@@ -135,6 +135,9 @@ def sweep(
     batching: Annotated[str, typer.Option(help="Batching of the classifier.")] = "",
     encoder: Annotated[str, typer.Option(help="BERT-type encoder: hub name or directory.")] = "",
     labels: Annotated[str, typer.Option(help="true, permuted or noisy:RATE.")] = "true",
+    size: Annotated[
+        int, typer.Option(help="Images of the balanced set; 0 takes all there are.")
+    ] = 0,
     calibrated: Annotated[
         bool, typer.Option("--calibrated", help="Also fit a temperature.")
     ] = False,
@@ -164,6 +167,7 @@ def sweep(
     shared = {
         "classifier": classifier.split(","), "seed": list(PAPER_SEEDS) if seeds == "paper" else _numbers("--seeds", seeds), "split": split, "recipe": recipe,
         "batching": batching, "encoder": encoder, "labels": labels, "calibrated": calibrated,
+        "size": size,
     }  # fmt: skip
     if captioner:
         shared["captioner"] = captioner.split(",")

@@ -22,6 +22,7 @@ COLUMNS = [
     "lic_model", "lic_data", "lic", "std_model", "std_data", "n_seeds", "n_test",
 ]  # fmt: skip
 GROUP = ["source", "corpus", "attribute", "classifier", "variant"]
+BOTH = ("model", "human")
 PAPER_SEEDS, PAPER_TEST = 10, {"gender": 662, "race": 220, "age": 488}
 TABLE = " table"  # suffix of a source of which only means and spreads are printed
 THIS_BUILD = "this build"
@@ -77,16 +78,18 @@ def _published(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.reindex(columns=COLUMNS)
 
 
-def from_runs(runs: pd.DataFrame, source: str | None = None) -> pd.DataFrame:
+def from_runs(runs: pd.DataFrame, source: str | None = None, size: int = 0) -> pd.DataFrame:
     """Paired runs: the score on generated captions beside the mean over human captions, by seed."""
-    runs = runs[(runs["split"] == "paired") & (runs["labels"] == "true")]
+    if runs.empty:
+        return pd.DataFrame(columns=COLUMNS)
+    runs = runs[(runs["split"] == "paired") & (runs["labels"] == "true") & (runs["size"] == size)]
     runs = runs[runs["images"].eq("standard") & runs["vocabulary"].isin(["", "captioner"])]
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
     runs = runs.assign(classifier=[classifier_label(row) for row in runs.to_dict("records")])
     if source:
         runs = runs.assign(source=source)
-    keys = ["source", "corpus", "attribute", "classifier", "size", "captioner", "seed"]
+    keys = ["source", "corpus", "attribute", "classifier", "captioner", "seed"]
     parts = []
     for variant, (score, n_test) in VARIANTS.items():
         model = runs[runs["captions"] == "model"].groupby(keys)[[score, n_test]].mean()
@@ -97,9 +100,18 @@ def from_runs(runs: pd.DataFrame, source: str | None = None) -> pd.DataFrame:
     frame = pd.concat(parts, ignore_index=True)
     frame["lic"], frame["n_seeds"] = frame["lic_model"] - frame["lic_data"], 1
     frame["captioner"] = frame["captioner"].map(lambda key: display_names().get(key, key))
-    sized = frame["size"] > 0
-    frame.loc[sized, "variant"] += ", " + frame.loc[sized, "size"].astype(str) + " images"
     return frame.reindex(columns=COLUMNS)
+
+
+def equal_size(runs: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Gender on as many images as race has, beside race: sample size alone moves LIC."""
+    race = runs[(runs["attribute"] == "race") & (runs["size"] == 0)]
+    sizes = sorted(set(runs.loc[(runs["attribute"] == "gender") & (runs["size"] > 0), "size"]))
+    if race.empty or not sizes:
+        return pd.DataFrame(columns=COLUMNS)
+    gender = from_runs(runs[runs["attribute"] == "gender"], source, size=sizes[-1])
+    both = pd.concat([gender, from_runs(race, source)], ignore_index=True)
+    return both.assign(variant=both["variant"] + ", equal size")
 
 
 def classifier_label(run: dict) -> str:
@@ -148,28 +160,32 @@ def difference(group: pd.DataFrame, first: str, second: str, quantity: str = "li
     return _estimate(a, quantity).minus(_estimate(b, quantity))
 
 
-def image_interval(
+def image_intervals(
     runs: pd.DataFrame,
-    signed: dict[str, float],
+    wanted: dict[str, dict[str, float]],
     *,
     unseen: bool = False,
     store: Store | None = None,
-) -> Interval:
-    """Bootstrap over test images of a signed sum of captioners' LIC, from per-image outcomes.
+) -> dict[str, Interval]:
+    """Bootstrap over test images of signed sums of captioners' LIC, from per-image outcomes.
 
-    `signed`: captioner key to sign, such as `{"nic_equalizer": 1, "nic_plus": -1}`. `runs`: one
-    attribute and classifier, paired; the same images test every captioner for a seed.
+    `wanted`: a name for each sum, such as `{"lead": {"nic_equalizer": 1, "nic_plus": -1}}`. `runs`:
+    paired runs of one attribute and classifier; the same images test every captioner for a seed.
     """
     outcomes = outcomes_of(runs, store)
     if unseen:
         outcomes = outcomes[outcomes["unseen"]]
-    order = [(name, side) for name in signed for side in ("model", "human")]
-    signs = [signed[name] * (1 if side == "model" else -1) for name, side in order]
-    grouped = outcomes.groupby(["image_id", "captioner", "captions"])["score"].agg(["sum", "count"])
-    wide = grouped.unstack(["captioner", "captions"], fill_value=0)
-    missing = [pair for pair in order if pair not in wide["sum"].columns]
-    if missing:
-        return Interval(np.nan, np.nan, np.nan)
-    return ratio_bootstrap(
-        wide["sum"][order].to_numpy("float32"), wide["count"][order].to_numpy("float32"), signs
+    keys = ["image_id", "captioner", "captions"]
+    wide = outcomes.groupby(keys)["score"].agg(["sum", "count"]).unstack(keys[1:], fill_value=0)
+    columns = list(wide["sum"].columns)
+    known = {k: v for k, v in wanted.items() if all((c, s) in columns for c in v for s in BOTH)}
+    if not known:
+        return {}
+    signs = [
+        [parts.get(captioner, 0) * (1 if side == "model" else -1) for captioner, side in columns]
+        for parts in known.values()
+    ]
+    found = ratio_bootstrap(
+        wide["sum"].to_numpy("float32"), wide["count"].to_numpy("float32"), np.array(signs)
     )
+    return dict(zip(known, found, strict=True))

@@ -3,13 +3,14 @@
 import pandas as pd
 
 from relic import paths
+from relic.data.corpus import Corpus
+from relic.evidence import BOTH
+from relic.material import Reading, usable_labels
 from relic.results import local_frame
 from relic.runs import Run
 from relic.splits import PAPER_SEEDS
 from relic.store import Store
 from relic.sweep import Source, grid, sweep
-
-BOTH = ("model", "human")
 
 
 def own_store() -> Store:
@@ -63,3 +64,21 @@ def lic_runs(
         for run in paired_grid(source, name, seeds=list(seeds), classifier=classifier, **choices)
     ]
     return own_runs(source, runs, workers=workers)
+
+
+def equal_size_runs(
+    *, corpus: str = "auto", images: int = 4000, workers: int = 1, **choices
+) -> pd.DataFrame:
+    """Gender and race, and gender once more on as many images as race has (claim 3)."""
+    shared = {"corpus": corpus, "images": images, "workers": workers, **choices}
+    both = lic_runs(["gender", "race"], **shared)
+    race = Source(corpus, images=images).load("race")
+    size = balanced_size(race)
+    return pd.concat([both, lic_runs("gender", size=size, **shared)], ignore_index=True)
+
+
+def balanced_size(corpus: Corpus) -> int:
+    """Images of a corpus's balanced set on paired splits: twice the rarer class."""
+    reading = Reading("model", corpus.captioners[0])
+    labels = usable_labels(corpus, reading, "paired", 0, 0)
+    return 2 * int(labels.sum())

@@ -11,6 +11,7 @@ from pathlib import Path
 import yaml
 
 from relic import paths
+from relic.build import landing
 from relic.build.execute import read_record
 from relic.build.pages import notebook_page, status_page
 from relic.build.runner import Step
@@ -33,10 +34,17 @@ def book_step(profile: str, directory: Path, notebooks: dict[str, dict]) -> Step
     return Step(
         name="book",
         action=lambda: compile_book(profile, directory, list(notebooks)),
-        files=[*sources, *results, *sorted((paths.PACKAGE / "build").glob("*.py"))],
+        files=[*sources, *results, *judged(), *sorted((paths.PACKAGE / "build").glob("*.py"))],
         values={"profile": profile, "notebooks": list(notebooks)},
         targets=[paths.HTML / "index.html"],
     )
+
+
+def judged() -> list[Path]:
+    """What the landing page's verdicts rest on."""
+    modules = ("claims", "claim_figures", "evidence", "report", "stats")
+    recorded = [paths.RESULTS / "runs.csv", *paths.PUBLISHED.glob("*.csv")]
+    return [f for f in recorded if f.exists()] + [paths.PACKAGE / f"{m}.py" for m in modules]
 
 
 def compile_book(profile: str, directory: Path, notebooks: list[str]) -> bool:
@@ -52,6 +60,8 @@ def compile_book(profile: str, directory: Path, notebooks: list[str]) -> bool:
         page = stage / "notebooks" / f"{name}.ipynb"
         page.parent.mkdir(exist_ok=True)
         page.write_text(json.dumps(notebook_page(name, directory, records[name])), encoding="utf-8")
+    landing_page = (paths.BOOK / "index.md").read_text(encoding="utf-8")
+    (stage / "index.md").write_text(landing.fill(landing_page, directory), encoding="utf-8")
     (stage / STATUS_PAGE).write_text(status_page(profile, records), encoding="utf-8")
     problem = jupyter_book(stage, made)
     if problem:

@@ -50,6 +50,9 @@ def notebook_page(name: str, directory: Path, record: Record | None) -> dict:
             tags.append("remove-cell")
         elif cell["cell_type"] == "code":
             tags.append("hide-input")
+            cell["outputs"] = [
+                o for o in cell["outputs"] if o.get("name") != "stderr"
+            ]  # progress bars
     if status == FAILED:  # under the title: papermill may have put a cell of its own above it
         title = next((i for i, c in enumerate(page["cells"]) if _source(c)[:2] == "# "), -1)
         page["cells"].insert(title + 1, _markdown(FAILURE.format(error=literal(record.failure))))

@@ -1,0 +1,148 @@
+"""The landing page: verdicts by claim and source, one figure, computed when the book is compiled."""
+
+import html
+import json
+import re
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+from relic import claim_figures, claims, evidence, report
+from relic.claims import SYMBOLS, Verdict
+from relic.page import figure_html
+from relic.results import RECORDED
+
+PAGES = {
+    "1": "notebooks/10_claim1_encoders",
+    "2": "notebooks/20_claim2_amplification",
+    "3": "notebooks/30_claim3_race_vs_gender",
+    "4": "notebooks/40_claim4_equalizer",
+}
+ROWS = [
+    ("1", "gender", "Same order of captioners by every classifier"),
+    ("1", "race", "Same order of captioners by every classifier"),
+    ("2", "gender", "Every captioner amplifies"),
+    ("2", "race", "Every captioner amplifies"),
+    ("3 (LIC_M)", "race", "Race is given away less than gender (LIC_M)"),
+    ("3 (LIC)", "race", "Race is amplified less than gender (LIC)"),
+    ("4", "gender", "The Equalizer amplifies more than its base"),
+    ("4", "race", "The Equalizer amplifies no more than its base"),
+]
+COLUMNS = {
+    "Hirota et al. 2022": ("hirota2022 table", "standard"),
+    "RELIC 2023": ("relic2023 table", "standard"),
+    "Türk et al. 2023": ("turk2023", "standard"),
+    "our runs": (RECORDED, "standard"),
+    "our runs, unseen captions": (RECORDED, "unseen"),
+    "this build": (evidence.THIS_BUILD, "standard"),
+}
+
+
+def fill(text: str, executed: Path) -> str:
+    """The page with its marks `<!-- relic:NAME -->` replaced by what the evidence says."""
+    found = evidence.gather()
+    verdicts = claims.judge_all(found) + built(executed)
+    parts = {
+        "answer": answer(verdicts),
+        "figure": figure(found),
+        "matrix": matrix(verdicts),
+    }
+    for name, part in parts.items():
+        text = text.replace(f"<!-- relic:{name} -->", part)
+    return text
+
+
+def built(executed: Path) -> list[Verdict]:
+    """This build's verdicts, read from the executed notebooks that show them."""
+    found = []
+    for file in sorted(executed.glob("[0-9]*.ipynb")):
+        for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]:
+            for output in cell.get("outputs", []):
+                shown = "".join(output.get("data", {}).get("text/html", ""))
+                told = re.findall(r'data-verdict="([^"]*)"', shown)
+                found += [Verdict(**json.loads(html.unescape(each))) for each in told]
+    return [verdict for verdict in found if verdict.source == evidence.THIS_BUILD]
+
+
+def answer(verdicts: list[Verdict]) -> str:
+    """Three sentences: what our recorded runs say about amplification, race, and the Equalizer."""
+    ours = {
+        (v.claim, v.attribute, v.variant): v
+        for v in verdicts
+        if v.source == RECORDED and v.classifier in ("linear", "") or v.claim == "1"
+    }
+    lines = []
+    for title, keys in (
+        ("Do they amplify?", [("2", "gender"), ("2", "race")]),
+        ("Race less than gender?", [("3 (LIC_M)", "race"), ("3 (LIC)", "race")]),
+        ("Does the Equalizer add to it?", [("4", "gender"), ("4", "race")]),
+    ):
+        told = [ours[(*key, "standard")] for key in keys if (*key, "standard") in ours]
+        parts = [f"{v.symbol} {v.verdict} for {_what(v)}. {v.sentence}" for v in told]
+        lines += [f"- **{title}** " + " ".join(parts)] if parts else []
+    return "\n".join(lines) or report.NO_RECORD
+
+
+def _what(verdict: Verdict) -> str:
+    if verdict.claim.startswith("3"):
+        return verdict.claim[3:-1]
+    return verdict.attribute
+
+
+def figure(found) -> str:
+    """LIC of each captioner for gender with intervals, recorded runs."""
+    shown = report.recorded_estimates(found, "gender", "linear")
+    if shown.empty:
+        return ""
+    axes = claim_figures.forest(
+        shown, xlabel="LIC for gender, points", marks=report.marks(found, "gender")
+    )
+    alt = "Intervals: LIC of nine captioners for gender, on all and on unseen test captions, with the papers' values."
+    seeds = int(shown["n"].min())
+    caption = (
+        f"LIC for gender with 95 % intervals: COCO captions, linear classifier, {seeds} paired splits. "
+        "Above 0, the captioner amplifies. Grey ticks: the three papers, all classifiers."
+    )
+    content = figure_html(axes.figure, alt, caption)
+    plt.close(axes.figure)
+    return content
+
+
+def matrix(verdicts: list[Verdict]) -> str:
+    """Claims by attribute down, sources across; a link from each cell to its page."""
+    columns = {
+        name: key
+        for name, key in COLUMNS.items()
+        if any((v.source, v.variant) == key for v in verdicts)
+    }
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    rows = "".join(_row(*row, columns, verdicts) for row in ROWS)
+    legend = " · ".join(f"{symbol} {word}" for word, symbol in SYMBOLS.items())
+    return (
+        f'<div class="relic-table relic-matrix"><p class="caption">{legend}</p><div class="scroll" tabindex="0"><table>'
+        f"<thead><tr><th>claim</th><th>about</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></div>"
+    )
+
+
+def _row(claim: str, attribute: str, text: str, columns: dict, verdicts: list[Verdict]) -> str:
+    cells = ""
+    for source, variant in columns.values():
+        told = [
+            v
+            for v in verdicts
+            if (v.claim, v.attribute, v.source, v.variant) == (claim, attribute, source, variant)
+        ]
+        cells += f"<td>{_cell(claim, told)}</td>"
+    about = "race – gender" if claim.startswith("3") else attribute
+    return f"<tr><th>{claim[0]} {html.escape(text)}</th><td>{about}</td>{cells}</tr>"
+
+
+def _cell(claim: str, told: list[Verdict]) -> str:
+    lines = []
+    for word, symbol in SYMBOLS.items():
+        by = [v.classifier for v in told if v.verdict == word]
+        if by:
+            names = "" if claim == "1" else f": {html.escape(', '.join(by))}"
+            lines.append(f"<strong>{symbol}</strong> {word}{names}")
+    link = f"{PAGES[claim[0]]}.html"
+    return f'<a href="{link}">{"<br>".join(lines)}</a>' if lines else "–"
