@@ -22,12 +22,15 @@ def recipe_gap(lic: pd.DataFrame) -> pd.DataFrame:
         ["min", "max", "size"]
     )
     parts = [
-        ranges.xs(name, level="classifier").set_axis(
-            [f"{name}, lowest", f"{name}, highest", f"{name}, n"], axis=1
+        ranges.xs(name, level="classifier")[["min", "max"]].set_axis(
+            [f"{name}, lowest", f"{name}, highest"], axis=1
         )
         for name in CLASSIFIERS
     ]
-    return pd.concat(parts, axis=1).reset_index()
+    table = pd.concat(parts, axis=1)
+    sizes = ranges["size"].unstack()[CLASSIFIERS].astype(str)
+    table["n of each"] = sizes.agg(", ".join, axis=1)
+    return table.reset_index()
 
 
 def corrected(lic: pd.DataFrame, per_seed: pd.DataFrame) -> pd.DataFrame:

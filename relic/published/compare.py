@@ -64,26 +64,23 @@ def differences(lic: pd.DataFrame) -> pd.DataFrame:
 
 
 def counts(lic: pd.DataFrame) -> pd.DataFrame:
-    """How many cells differ beyond the spread, by pair of papers, classifier and metric."""
-    pairs = differences(lic)
-    groups = pairs.groupby(["papers", "classifier", "metric"], sort=False)
-    frame = groups.agg(
-        cells=("beyond", "size"),
-        beyond=("beyond", "sum"),
-        smallest=("difference", "min"),
-        median=("difference", "median"),
-        largest=("difference", "max"),
-        spread=("spread", "median"),
-    )
-    return frame.reset_index().rename(
-        columns={
-            "beyond": "beyond the spread",
-            "smallest": "smallest difference",
-            "median": "median difference",
-            "largest": "largest difference",
-            "spread": "median spread",
-        }
-    )
+    """How many cells differ beyond the spread, by pair of papers and classifier."""
+    rows = []
+    for (papers, classifier), part in differences(lic).groupby(
+        ["papers", "classifier"], sort=False
+    ):
+        beyond = part.groupby("metric")["beyond"].sum()
+        rows.append(
+            {
+                "papers": papers,
+                "classifier": classifier,
+                "cells": len(part),
+                **{f"beyond, {metric}": int(beyond[metric]) for metric in METRICS},
+                "largest |difference|": part["difference"].abs().max(),
+                "median spread": part["spread"].median(),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def _short(label: str) -> str:

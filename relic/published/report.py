@@ -42,15 +42,15 @@ class Findings:
         left = differences(self.fixed)
         left = left[left["beyond"] & ~relic_pre(left)]
         low, high = self.gap["BERT-pre"]
+        inside = len(self.pairs) - len(beyond)
         return (
-            f"Of **{len(self.pairs)}** comparisons of a printed cell between two papers, "
-            f"**{len(self.pairs) - len(beyond)}** lie within the printed spread and "
-            f"**{len(beyond)}** beyond it; {int(ours.sum())} of these involve RELIC's BERT-pre, "
-            f"which had {self.recipe_in_words('relic2023')} instead of "
-            f"{self.recipe_in_words('hirota2022')}, and whose LIC_M and LIC_D lie "
-            f"{points(-high)} to {points(-low)} points under the other papers'. "
-            f"Of the other {int((~ours).sum())}, **{len(left)}** remain once "
-            f"{len(self.slips)} cells of Türk et al. are replaced by the means of their own seeds: "
+            f"Two papers' values of a cell lie within their printed spread in **{inside} of "
+            f"{len(self.pairs)}** comparisons, and **{int(ours.sum())} of the other {len(beyond)}** "
+            f"involve one column: RELIC's BERT-pre, trained with "
+            f"{self.recipe_in_words('relic2023')} instead of {self.recipe_in_words('hirota2022')}, "
+            f"lies {points(-high)} to {points(-low)} points under the other papers on LIC_M and "
+            f"LIC_D. Of the remaining {int((~ours).sum())}, **{len(left)}** are left once "
+            f"{len(self.slips)} cells of Türk et al. are replaced by the means of their own seeds; "
             f"{self._slip_in_words()}."
         )
 
@@ -89,7 +89,7 @@ class Findings:
             f"{cell_name(row)} is printed as **{row['printed']}**. Its {row['n']} per-seed values "
             f"average {row['sheet']:.1f}, and the largest is {row['largest seed']}: no average of "
             f"them is {row['printed']}. The printed ± {row['printed ±']} does fit them "
-            f"({row['sheet ±']:.2f}). With the sheet's mean LIC is "
+            f"({row['sheet ±']:.2f}). With the sheet's mean, LIC is "
             f"**{self.printed_lic(self.fixed, row)}**, not {self.printed_lic(self.lic, row)}, and the captioner "
             f"with the largest {row['classifier']} LIC is {after}{moral}.\n\n"
             f"Can the range be found? {len(found)} runs of 2 to 20 consecutive cells around that "
@@ -116,6 +116,13 @@ class Findings:
                 f"(n = {row['n']}), {signed(row['printed − sheet'], 2)} printed minus sheet."
             )
         return "\n".join(lines)
+
+    def slip_table(self) -> pd.DataFrame:
+        """The cells that their seeds do not give, one column for the cell's name."""
+        cells = [cell_name(row) for row in self.slips.to_dict("records")]
+        table = self.slips.drop(columns=[*CELL, "± by truncation"])
+        table.insert(0, "cell", cells)
+        return table
 
     def printing(self) -> str:
         """Truncation against rounding."""

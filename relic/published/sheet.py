@@ -101,6 +101,7 @@ def unexplained(against: pd.DataFrame) -> pd.DataFrame:
         ]  # fmt: skip
         twins.append(", ".join(alike["captioner"]) or "none")
     kept = kept.assign(off=kept["printed"] - kept["sheet"], twins=twins)
+    kept = kept.sort_values("off", key=abs, ascending=False)
     wanted = [
         *CELL,
         "printed",
