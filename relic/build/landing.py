@@ -69,7 +69,7 @@ def answer(verdicts: list[Verdict]) -> str:
     ours = {
         (v.claim, v.attribute, v.variant): v
         for v in verdicts
-        if v.source == RECORDED and v.classifier in ("linear", "") or v.claim == "1"
+        if v.source == RECORDED and v.classifier == "linear"
     }
     lines = []
     for title, keys in (
