@@ -18,10 +18,8 @@ from relic.stats import (
     DRAWS,
     Estimate,
     Interval,
-    at_least,
     drawn_means,
     equivalence,
-    every_one,
     holm,
     smallest_tau,
     smallest_taus,
@@ -177,22 +175,22 @@ def amplification(group: pd.DataFrame, about: dict) -> Verdict:
 
 
 def _how_many(found: dict[str, Estimate], p: dict[str, float]) -> str:
-    if np.isnan(every_one(list(p.values()))):
-        above = sum(each.mean > 0 for each in found.values())
-        return f"LIC is above 0 for {above} of {len(found)} captioners, on one seed."
-    values = list(p.values())
+    above, values = sum(each.mean > 0 for each in found.values()), list(p.values())
+    if np.isnan(values).any():
+        return f"LIC is above 0 for {above} of {len(found)} captioners, on one split."
     sure = int((holm(values) < 0.05).sum())
-    return (
-        f"LIC is above 0 for {sure} of {len(p)} captioners after Holm's correction, "
-        f"at least {at_least(values)} with 95 % confidence; for all of them p = {every_one(values):.2g}."
-    )
+    return f"LIC is surely above 0 for {sure} of {len(p)} captioners (Holm)."
 
 
 def _words(found: Estimate) -> str:
     mean, low, high = found.interval()
-    if np.isnan(low):
-        return f"{mean:.1f}, no interval from {found.n} split"
-    return f"{mean:.1f} (95 % {low:.1f} to {high:.1f})"
+    told = f"{mean:.1f}"
+    told += (
+        f", no interval from {found.n} split"
+        if np.isnan(low)
+        else f" (95 % {low:.1f} to {high:.1f})"
+    )
+    return told.replace("-", "−")
 
 
 def gender_minus_race(rows: pd.DataFrame, quantity: str) -> dict[str, Estimate]:

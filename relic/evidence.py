@@ -13,6 +13,7 @@ import yaml
 
 from relic import paths
 from relic.planted.process import CAPTIONERS
+from relic.published import published
 from relic.results import RECORDED, load_runs, outcomes_of
 from relic.stats import Estimate, Interval, estimate, from_spread, ratio_bootstrap
 from relic.store import Store
@@ -42,7 +43,7 @@ def display_names() -> dict[str, str]:
 
 def from_tables(lic: pd.DataFrame | None = None) -> pd.DataFrame:
     """The papers' tables: means and spreads only."""
-    lic = pd.read_csv(paths.PUBLISHED / "lic.csv") if lic is None else lic
+    lic = published("lic") if lic is None else lic
     keys = ["source", "attribute", "classifier", "captioner"]
     plain = lic[lic["variant"].isna()]
     wide = plain.pivot_table(index=keys, columns="metric", values=["mean", "std"]).reset_index()
@@ -61,7 +62,7 @@ def from_tables(lic: pd.DataFrame | None = None) -> pd.DataFrame:
 
 def from_per_seed(values: pd.DataFrame | None = None) -> pd.DataFrame:
     """Türk et al.'s spreadsheet. Its rows are taken as splits; that they are seeds is not proven."""
-    values = pd.read_csv(paths.PUBLISHED / "lic_per_seed.csv") if values is None else values
+    values = published("lic_per_seed") if values is None else values
     keys = ["source", "attribute", "classifier", "captioner", "row"]
     wide = values.pivot(index=keys, columns="metric", values="value").reset_index()
     wide = wide.rename(columns={"row": "seed", "LIC_M": "lic_model", "LIC_D": "lic_data"})

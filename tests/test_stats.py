@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from relic import paths, stats
+from relic import stats
 from relic.evidence import difference, from_per_seed, means
+from relic.published import published
 from relic.stats import Estimate
 
 
@@ -22,7 +22,7 @@ def per_seed(attribute, classifier):
     [("NIC", 3.73, 2.05, 5.42), ("NIC+Equalizer", 12.43, 11.68, 13.17)],
 )
 def test_corrected_interval_of_published_seeds(captioner, mean, low, high):
-    values = pd.read_csv(paths.PUBLISHED / "lic_per_seed.csv")
+    values = published("lic_per_seed")
     rows = values[
         (values["attribute"] == "gender")
         & (values["classifier"] == "LSTM")

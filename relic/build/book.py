@@ -42,7 +42,7 @@ def book_step(profile: str, directory: Path, notebooks: dict[str, dict]) -> Step
 
 def judged() -> list[Path]:
     """What the landing page's verdicts rest on."""
-    modules = ("claims", "claim_figures", "evidence", "report", "stats")
+    modules = ("claims", "claim_figures", "claim_tables", "evidence", "report", "stats")
     recorded = [paths.RESULTS / "runs.csv", *paths.PUBLISHED.glob("*.csv")]
     return [f for f in recorded if f.exists()] + [paths.PACKAGE / f"{m}.py" for m in modules]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from relic import claim_figures, claims, evidence, report
+from relic import claim_figures, claim_tables, claims, evidence, report
 from relic.claims import SYMBOLS, Verdict
 from relic.page import figure_html
 from relic.results import RECORDED
@@ -91,11 +91,11 @@ def _what(verdict: Verdict) -> str:
 
 def figure(found) -> str:
     """LIC of each captioner for gender with intervals, recorded runs."""
-    shown = report.recorded_estimates(found, "gender", "linear")
+    shown = claim_tables.recorded_estimates(found, "gender", "linear")
     if shown.empty:
         return ""
     axes = claim_figures.forest(
-        shown, xlabel="LIC for gender, points", marks=report.marks(found, "gender")
+        shown, xlabel="LIC for gender, points", marks=claim_tables.marks(found, "gender")
     )
     alt = "Intervals: LIC of nine captioners for gender, on all and on unseen test captions, with the papers' values."
     seeds = int(shown["n"].min())
