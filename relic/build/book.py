@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from relic import paths
-from relic.build import landing
+from relic.build import computed
 from relic.build.execute import read_record
 from relic.build.pages import notebook_page, status_page
 from relic.build.runner import Step
@@ -60,8 +60,7 @@ def compile_book(profile: str, directory: Path, notebooks: list[str]) -> bool:
         page = stage / "notebooks" / f"{name}.ipynb"
         page.parent.mkdir(exist_ok=True)
         page.write_text(json.dumps(notebook_page(name, directory, records[name])), encoding="utf-8")
-    landing_page = (paths.BOOK / "index.md").read_text(encoding="utf-8")
-    (stage / "index.md").write_text(landing.fill(landing_page, directory), encoding="utf-8")
+    computed.fill(stage, directory)
     (stage / STATUS_PAGE).write_text(status_page(profile, records), encoding="utf-8")
     problem = jupyter_book(stage, made)
     if problem:

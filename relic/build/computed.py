@@ -1,4 +1,8 @@
-"""The landing page: verdicts by claim and source, one figure, computed when the book is compiled."""
+"""Parts of Markdown pages that are computed when the book is compiled.
+
+A page says where: `<!-- relic:matrix -->`. The landing page is made of verdicts, the summary of
+costs and counts.
+"""
 
 import html
 import json
@@ -6,11 +10,16 @@ import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import pandas as pd
 
 from relic import claim_figures, claim_tables, claims, evidence, report
 from relic.claims import SYMBOLS, Verdict
-from relic.page import figure_html
-from relic.results import RECORDED
+from relic.errors import RelicError
+from relic.figures import PAPERS
+from relic.page import figure_html, table_html
+from relic.paths import RESULTS
+from relic.published import published
+from relic.results import RECORDED, read_published
 
 PAGES = {
     "1": "notebooks/10_claim1_encoders",
@@ -38,18 +47,29 @@ COLUMNS = {
 }
 
 
-def fill(text: str, executed: Path) -> str:
-    """The page with its marks `<!-- relic:NAME -->` replaced by what the evidence says."""
+def fill(stage: Path, executed: Path) -> None:
+    """Replace the marks in all pages of a stage by what the evidence says."""
     found = evidence.gather()
     verdicts = claims.judge_all(found) + built(executed)
     parts = {
         "answer": answer(verdicts),
         "figure": figure(found),
         "matrix": matrix(verdicts),
+        "counts": counts(verdicts),
+        "cost": cost(read_published()),
+        "machine": machine(),
     }
-    for name, part in parts.items():
-        text = text.replace(f"<!-- relic:{name} -->", part)
-    return text
+    for page in stage.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        marks = re.findall(r"<!-- relic:(\w+) -->", text)
+        unknown = sorted(set(marks) - set(parts))
+        if unknown:
+            raise RelicError(
+                f"book/{page.name}: marks {', '.join(unknown)}", expected=", ".join(parts)
+            )
+        for name in marks:
+            text = text.replace(f"<!-- relic:{name} -->", parts[name])
+        page.write_text(text, encoding="utf-8")
 
 
 def built(executed: Path) -> list[Verdict]:
@@ -146,3 +166,41 @@ def _cell(claim: str, told: list[Verdict]) -> str:
             lines.append(f"<strong>{symbol}</strong> {word}{names}")
     link = f"{PAGES[claim[0]]}.html"
     return f'<a href="{link}">{"<br>".join(lines)}</a>' if lines else "–"
+
+
+def counts(verdicts: list[Verdict]) -> str:
+    """How often each claim is supported on our recorded runs, as a list."""
+    ours = [v for v in verdicts if v.source == RECORDED]
+    lines = []
+    for claim, text in claims.CLAIMS.items():
+        told = [
+            f"{v.symbol} {v.verdict} ({v.attribute}, {v.classifier}, {v.variant})"
+            for v in ours
+            if v.claim == claim
+        ]
+        lines.append(f"- **{claim}** {text} {'; '.join(told) or 'Not judged on our runs yet'}.")
+    return "\n".join(lines)
+
+
+def cost(runs: pd.DataFrame) -> str:
+    """Hours of computing: what the papers report, and what our recorded runs took."""
+    theirs = published("cost").assign(runs=None)
+    theirs["source"] = theirs["source"].map(PAPERS).fillna(theirs["source"])
+    ours = runs.assign(
+        classifier=[evidence.classifier_label(row) for row in runs.to_dict("records")]
+    )
+    ours = ours.groupby(["classifier", "attribute"])["seconds"].agg(["sum", "count"]).reset_index()
+    ours = ours.rename(columns={"count": "runs"}).assign(hours=ours["sum"] / 3600)
+    ours = ours.assign(source="our recorded runs", hardware="one CPU core")
+    table = pd.concat([theirs, ours])[
+        ["source", "classifier", "attribute", "runs", "hours", "hardware"]
+    ]
+    return table_html(
+        table, "cost.csv", "Cost in hours of computing; ours in CPU hours.", decimals=2
+    )
+
+
+def machine() -> str:
+    """Where the recorded runs were published from."""
+    file = RESULTS / "provenance.json"
+    return json.loads(file.read_text(encoding="utf-8"))["device"] if file.exists() else "unknown"
