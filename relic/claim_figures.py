@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.ticker import MaxNLocator
 
 from relic.figures import STYLE, captioner_colours
 
@@ -19,6 +20,9 @@ def forest(
     """
     rows, series = list(frame[row].unique()), list(frame["series"].unique())
     shifts = np.linspace(-0.2, 0.2, len(series)) if len(series) > 1 else [0.0]
+    alone = set(
+        frame[row].value_counts().loc[lambda n: n == 1].index
+    )  # such rows sit in the middle
     palette = sns.color_palette("colorblind", max(3, len(series)))
     with plt.rc_context(STYLE):
         height = max(1.8, 0.3 * len(rows) * max(1, 0.6 * len(series)) + 1.0)
@@ -30,17 +34,18 @@ def forest(
             )
         for number, (name, shift) in enumerate(zip(series, shifts, strict=True)):
             part, colour = frame[frame["series"] == name], palette[number]
-            at = np.array([rows.index(each) for each in part[row]]) + shift
+            at = np.array([rows.index(each) + shift * (each not in alone) for each in part[row]])
             axes.hlines(at, part["low"], part["high"], color=colour, lw=1.6)
             fill = colour if number == 0 else "white"
             axes.plot(
                 part["mean"], at, MARKERS[number % 7], color=colour, mfc=fill, ms=5, label=name
             )
         axes.axvline(0, color="black", lw=0.8)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_yticks(range(len(rows)), rows, fontsize=9)
         axes.set(xlabel=xlabel, ylim=(len(rows) - 0.5, -0.5))
         if len(series) > 1 or marks is not None:
-            axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.4, -0.9 / height - 0.05),
+            axes.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.35, -0.5 / height),
                         ncols=min(3, len(series) + (marks is not None)))  # fmt: skip
     return axes
 

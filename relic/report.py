@@ -50,7 +50,8 @@ def paper_line(verdicts: list[Verdict]) -> str:
     """How the same rule judges the papers' own numbers, in one sentence."""
     papers = [v for v in verdicts if v.source not in (RECORDED, THIS_BUILD)]
     counts = pd.Series([v.verdict for v in papers]).value_counts()
-    told = ", ".join(f"{word} {number} times" for word, number in counts.items())
+    times = {1: "once", 2: "twice"}
+    told = ", ".join(f"{word} {times.get(n, f'{n} times')}" for word, n in counts.items())
     return f"The same rule on the papers' own numbers ({len(papers)} bodies of evidence): {told}."
 
 

@@ -27,16 +27,12 @@ PAGES = {
     "3": "notebooks/30_claim3_race_vs_gender",
     "4": "notebooks/40_claim4_equalizer",
 }
-ROWS = [
-    ("1", "gender", "Same order of captioners by every classifier"),
-    ("1", "race", "Same order of captioners by every classifier"),
-    ("2", "gender", "Every captioner amplifies"),
-    ("2", "race", "Every captioner amplifies"),
-    ("3 (LIC_M)", "race", "Race is given away less than gender (LIC_M)"),
-    ("3 (LIC)", "race", "Race is amplified less than gender (LIC)"),
-    ("4", "gender", "The Equalizer amplifies more than its base"),
-    ("4", "race", "The Equalizer amplifies no more than its base"),
-]
+ROWS = {
+    "1 Same order of captioners by every classifier": [("1", "gender"), ("1", "race")],
+    "2 Every captioner amplifies": [("2", "gender"), ("2", "race")],
+    "3 Race less than gender, every captioner": [("3 (LIC_M)", "race"), ("3 (LIC)", "race")],
+    "4 The Equalizer amplifies more (gender), no more (race)": [("4", "gender"), ("4", "race")],
+}
 COLUMNS = {
     "Hirota et al. 2022": ("hirota2022 table", "standard"),
     "RELIC 2023": ("relic2023 table", "standard"),
@@ -98,15 +94,15 @@ def answer(verdicts: list[Verdict]) -> str:
         ("Does the Equalizer add to it?", [("4", "gender"), ("4", "race")]),
     ):
         told = [ours[(*key, "standard")] for key in keys if (*key, "standard") in ours]
-        parts = [f"{v.symbol} {v.verdict} for {_what(v)}. {v.sentence}" for v in told]
+        parts = [f"{_what(v)} **{v.symbol} {v.verdict}**: {v.sentence}" for v in told]
         lines += [f"- **{title}** " + " ".join(parts)] if parts else []
     return "\n".join(lines) or report.NO_RECORD
 
 
 def _what(verdict: Verdict) -> str:
     if verdict.claim.startswith("3"):
-        return verdict.claim[3:-1]
-    return verdict.attribute
+        return f"On {verdict.claim[3:-1]}"
+    return verdict.attribute.capitalize()
 
 
 def figure(found) -> str:
@@ -136,7 +132,11 @@ def matrix(verdicts: list[Verdict]) -> str:
         if any((v.source, v.variant) == key for v in verdicts)
     }
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-    rows = "".join(_row(*row, columns, verdicts) for row in ROWS)
+    rows = "".join(
+        _row(text if first else "", *key, columns, verdicts)
+        for text, keys in ROWS.items()
+        for first, key in zip((True, False), keys, strict=True)
+    )
     legend = " · ".join(f"{symbol} {word}" for word, symbol in SYMBOLS.items())
     return (
         f'<div class="relic-table relic-matrix"><p class="caption">{legend}</p><div class="scroll" tabindex="0"><table>'
@@ -144,7 +144,7 @@ def matrix(verdicts: list[Verdict]) -> str:
     )
 
 
-def _row(claim: str, attribute: str, text: str, columns: dict, verdicts: list[Verdict]) -> str:
+def _row(text: str, claim: str, attribute: str, columns: dict, verdicts: list[Verdict]) -> str:
     cells = ""
     for source, variant in columns.values():
         told = [
@@ -153,17 +153,22 @@ def _row(claim: str, attribute: str, text: str, columns: dict, verdicts: list[Ve
             if (v.claim, v.attribute, v.source, v.variant) == (claim, attribute, source, variant)
         ]
         cells += f"<td>{_cell(claim, told)}</td>"
-    about = "race – gender" if claim.startswith("3") else attribute
-    return f"<tr><th>{claim[0]} {html.escape(text)}</th><td>{about}</td>{cells}</tr>"
+    about = claim[3:-1] if claim.startswith("3") else attribute
+    head = f'<th rowspan="2">{html.escape(text)}</th>' if text else ""
+    return f"<tr>{head}<td>{about}</td>{cells}</tr>"
 
 
 def _cell(claim: str, told: list[Verdict]) -> str:
+    """Symbol and classifiers; the word too where all classifiers agree, else in the legend."""
+    by = {word: [v.classifier for v in told if v.verdict == word] for word in SYMBOLS}
+    by = {word: names for word, names in by.items() if names}
     lines = []
-    for word, symbol in SYMBOLS.items():
-        by = [v.classifier for v in told if v.verdict == word]
-        if by:
-            names = "" if claim == "1" else f": {html.escape(', '.join(by))}"
-            lines.append(f"<strong>{symbol}</strong> {word}{names}")
+    for word, names in by.items():
+        shown = word if len(by) == 1 else f'<span class="sr-only">{word}: </span>'
+        names = "" if claim == "1" else f"<small>{html.escape(', '.join(names))}</small>"
+        lines.append(
+            f'<span title="{word}"><strong>{SYMBOLS[word]}</strong> {shown} {names}</span>'
+        )
     link = f"{PAGES[claim[0]]}.html"
     return f'<a href="{link}">{"<br>".join(lines)}</a>' if lines else "–"
 
