@@ -88,9 +88,11 @@ def groups(evidence: pd.DataFrame) -> Iterator[tuple[dict, pd.DataFrame]]:
 
 def judge_all(evidence: pd.DataFrame) -> list[Verdict]:
     """Every claim on every body of evidence that can carry it."""
-    found = []
+    found, everyone = [], ["source", "corpus", "attribute"]
+    most = evidence.groupby(everyone)["captioner"].nunique()
     for about, group in groups(evidence):
-        found += [amplification(group, about)]
+        if group["captioner"].nunique() == most[tuple(about[name] for name in everyone)]:
+            found += [amplification(group, about)]  # "every captioner" needs all of them
         found += [equalizer(group, about, pair) for pair in PAIRS if _holds(group, pair)]
     by = ["source", "corpus", "classifier", "variant"]
     for _, rows in evidence.groupby(by, sort=False):

@@ -9,6 +9,7 @@ import pandas as pd
 from relic.claims import Verdict
 from relic.evidence import TABLE, THIS_BUILD
 from relic.figures import ORDER, PAPERS
+from relic.planted.process import CAPTIONERS
 from relic.results import RECORDED
 
 INTERVALS = "95 % intervals over splits, and over test images."
@@ -78,9 +79,10 @@ def verdict_table(verdicts: list[Verdict]) -> pd.DataFrame:
 
 
 def in_order(captioners: Iterable[str]) -> list[str]:
-    """Captioners in the papers' order, others after them."""
+    """Captioners in the papers' order, then those of the embedded corpus, then others."""
     names = list(dict.fromkeys(captioners))
-    return [n for n in ORDER if n in names] + [n for n in names if n not in ORDER]
+    known = [n for n in (*ORDER, *(planted.name for planted in CAPTIONERS)) if n in names]
+    return known + [n for n in names if n not in known]
 
 
 class About(NamedTuple):

@@ -63,6 +63,11 @@ def test_every_captioner_is_judged_on_the_weakest():
     assert verdict(body(A=strong, B=[-x for x in weak]), "2").verdict == NOT_SUPPORTED
 
 
+def test_a_part_of_the_captioners_is_not_every_captioner():
+    both = pd.concat([body(A=[5.0, 5.1], B=[4.0, 4.1]), body(classifier="lstm", A=[5.0, 5.1])])
+    assert [v.classifier for v in claims.judge_all(both) if v.claim == "2"] == ["linear"]
+
+
 def test_one_split_is_undecided():
     found = verdict(body(A=[5.0], B=[4.0]), "2")
     assert found.verdict == UNDECIDED

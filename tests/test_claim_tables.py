@@ -1,0 +1,133 @@
+"""Tables and sentences of the claim pages, on small frames with known answers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+
+from relic import claim_figures, claim_tables, claims, evidence, local, report, results
+from relic.store import Store
+from relic.sweep import Source
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Runs of the smallest corpus, two seeds, computed for real."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("RELIC_RUNS", str(tmp_path_factory.mktemp("runs")))
+    options = {"corpus": "embedded", "images": 600, "seeds": [0, 12], "caption_indices": [0, 1]}
+    runs = local.lic_runs("gender", **options)
+    yield runs, local.own_store()
+    patch.undo()
+
+
+def test_own_runs_are_computed_once_and_read_back(built):
+    runs, store = built
+    assert len(runs) == 4 * 2 * (1 + 2)
+    assert set(runs["source"]) == {results.LOCAL}
+    again = local.own_runs(Source("embedded", images=600), [], progress=False)
+    assert again.empty
+    assert isinstance(store, Store)
+
+
+def test_image_bootstrap_centres_on_the_mean_over_test_images(built):
+    runs, store = built
+    found = evidence.image_intervals(runs, {"a": {"planted_lot": 1.0}}, store=store)["a"]
+    scores = runs[runs["captioner"] == "planted_lot"].groupby("captions")["score"].mean()
+    assert found.mean == pytest.approx(scores["model"] - scores["human"], abs=1e-3)
+    assert found.low < found.mean < found.high
+
+
+def test_captioner_table_shows_both_intervals(built):
+    runs, store = built
+    group = evidence.from_runs(runs, evidence.THIS_BUILD)
+    table = claim_tables.captioner_table(group[group["variant"] == "standard"], runs, store)
+    assert list(table["captioner"]) == [
+        "Faithful (gain 0)", "Amplifier (gain 0.5)", "Strong amplifier (gain 1.5)", "Reducer (gain −1)",
+    ]  # fmt: skip
+    assert np.allclose(table["LIC"], table["LIC_M"] - table["LIC_D"])
+    assert (table["images low"] < table["LIC"]).all()
+    assert (table["LIC"] < table["images high"]).all()
+
+
+def test_strong_amplifier_against_faithful_captioner(built):
+    runs, _ = built
+    found = claims.judge_all(evidence.from_runs(runs, evidence.THIS_BUILD))
+    four = [v for v in found if v.claim == "4" and v.variant == "standard"]
+    assert [v.verdict for v in four] != [claims.NOT_SUPPORTED]
+    assert four[0].estimate > 5
+
+
+def test_equal_size_draws_as_many_gender_images_as_race_has(tmp_path, monkeypatch):
+    monkeypatch.setenv("RELIC_RUNS", str(tmp_path))
+    runs = local.equal_size_runs(
+        corpus="embedded", images=600, classifier="linear", seeds=[0], caption_indices=[0],
+        captioner=["planted_none"],
+    )  # fmt: skip
+    found = evidence.equal_size(runs, "here")
+    assert set(found["variant"]) == {"standard, equal size", "unseen, equal size"}
+    n_test = found[found["variant"] == "standard, equal size"].groupby("attribute")["n_test"].mean()
+    assert n_test["gender"] == n_test["race"]
+
+
+def test_beside_papers_by_hand():
+    theirs = evidence.from_tables()
+    ours = pd.DataFrame(
+        [
+            {"captioner": "NIC", "seed": seed, "lic": lic, "lic_model": 45.0, "n_seeds": 1}
+            for seed, lic in enumerate([4.0, 5.0])
+        ]
+    )
+    table = claim_tables.beside_papers(theirs, "gender", ours).set_index(
+        ["paper", "their classifier"]
+    )
+    row = table.loc[("Hirota et al. 2022", "lstm")]
+    # 4.5 - 3.7 = 0.8, spread sqrt(1.5² + 0.9²) = 1.75
+    assert (row["difference"], row["spread"]) == pytest.approx((0.8, 1.749), abs=1e-3)
+    assert row["within their spread"]
+    assert not table.loc[("Hirota et al. 2022", "bert-ft"), "within their spread"]  # -0.8 ± 2.6
+
+
+def test_agreement_of_published_classifiers():
+    table = claim_tables.agreement_table(evidence.from_per_seed(), ["gender"])
+    pair = table[table["classifiers"] == "bert-ft – lstm"].iloc[0]
+    lic = evidence.from_per_seed().query("attribute == 'gender'")
+    means = lic.groupby(["classifier", "captioner"])["lic"].mean()
+    joined = pd.concat([means["bert-ft"], means["lstm"]], axis=1)
+    assert pair["τ"] == pytest.approx(joined.corr(method="kendall").iloc[0, 1])
+    assert pair["p of τ"] < 0.01
+
+
+def test_rank_table_puts_the_largest_first():
+    lstm = evidence.from_per_seed().query("attribute == 'gender' and classifier == 'lstm'")
+    table = claim_tables.rank_table(lstm)
+    assert table.loc[0, "captioner"] == "NIC+Equalizer"
+    assert table.loc[0, "95 % of ranks"] == "1 to 1"
+    assert list(table["rank"]) == list(range(1, 10))
+
+
+def test_unseen_lead_of_turk():
+    rows = claim_tables.unseen_lead(results.load_runs())
+    theirs = rows[rows["source"].str.startswith("Türk")].set_index("test captions")["difference"]
+    assert theirs.to_dict() == pytest.approx({"all": 5.6, "unseen, as written": 0.6})
+
+
+def test_headline_and_paper_line_follow_the_verdicts():
+    frame = evidence.from_per_seed()
+    found = report.select(claims.judge_all(frame), "2", ["gender"])
+    assert report.headline(found) == report.NO_RECORD
+    assert "3 bodies" in report.paper_line(found)
+    assert "supported twice, not supported once" in report.paper_line(found)
+    ours = claims.judge_all(frame.assign(source=results.RECORDED))
+    assert "**✗ not supported** for gender, bert-ft" in report.headline(report.select(ours, "2"))
+
+
+def test_forest_and_slopes_draw_every_row():
+    lstm = evidence.from_per_seed().query("attribute == 'gender' and classifier == 'lstm'")
+    axes = claim_figures.forest(claim_tables.estimates(lstm, "all"), xlabel="LIC")
+    assert axes.get_yticklabels()[0].get_text() == "NIC"
+    assert len(axes.get_yticklabels()) == 9
+    ranks = claim_tables.lic_by_classifier(evidence.from_per_seed(), "turk2023", "gender")
+    axes = claim_figures.slopes(ranks)
+    assert len(axes.texts) == 9
+    plt.close("all")
