@@ -6,7 +6,7 @@ from itertools import combinations
 import pandas as pd
 from scipy.stats import rankdata
 
-from relic.claims import MARGIN, PAIRS, complete, gender_minus_race, groups, rankings
+from relic.claims import MARGIN, PAIRS, complete, gender_minus, groups, rankings
 from relic.evidence import (
     PAPER_SEEDS,
     TABLE,
@@ -254,7 +254,7 @@ def gender_race_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Gender minus race by captioner, on LIC_M and on LIC."""
     table = {}
     for quantity, name in (("lic_model", "LIC_M"), ("lic", "LIC")):
-        for captioner, found in gender_minus_race(rows, quantity).items():
+        for captioner, found in gender_minus(rows, quantity).items():
             mean, low, high = found.interval()
             row = table.setdefault(captioner, {"captioner": captioner})
             row |= {f"{name}: gender − race": mean, f"{name} low": low, f"{name} high": high}

@@ -97,7 +97,7 @@ def judge_all(evidence: pd.DataFrame) -> list[Verdict]:
     by = ["source", "corpus", "classifier", "variant"]
     for _, rows in evidence.groupby(by, sort=False):
         if {"gender", "race"} <= set(rows["attribute"]):
-            found += [race_against_gender(rows, quantity) for quantity in ("lic_model", "lic")]
+            found += [less_than_gender(rows, quantity) for quantity in ("lic_model", "lic")]
     for _, rows in evidence.groupby(["source", "corpus", "attribute", "variant"], sort=False):
         if len(complete(rows)) > 1:
             found.append(encoders(rows))
@@ -195,15 +195,15 @@ def _words(found: Estimate) -> str:
     return told.replace("-", "−")
 
 
-def gender_minus_race(rows: pd.DataFrame, quantity: str) -> dict[str, Estimate]:
+def gender_minus(rows: pd.DataFrame, quantity: str, other: str = "race") -> dict[str, Estimate]:
     """By captioner; the two attributes have images of their own, so they count as independent."""
-    gender, race = (means(rows[rows["attribute"] == name], quantity) for name in ("gender", "race"))
-    return {name: gender[name].minus(race[name]) for name in gender if name in race}
+    gender, rest = (means(rows[rows["attribute"] == name], quantity) for name in ("gender", other))
+    return {name: gender[name].minus(rest[name]) for name in gender if name in rest}
 
 
-def race_against_gender(rows: pd.DataFrame, quantity: str) -> Verdict:
-    """Claim 3: gender minus race above 0 for every captioner, on LIC_M or on LIC."""
-    found = gender_minus_race(rows, quantity)
+def less_than_gender(rows: pd.DataFrame, quantity: str, other: str = "race") -> Verdict:
+    """Claim 3: gender minus race above 0 for every captioner, on LIC_M or on LIC; or minus age."""
+    found = gender_minus(rows, quantity, other)
     weakest = max(found, key=lambda name: (np.nan_to_num(found[name].p_above(0), nan=2), name))
     verdict = judge(found[weakest].interval(), 0)
     if any(each.mean <= 0 for each in found.values()):
@@ -211,11 +211,11 @@ def race_against_gender(rows: pd.DataFrame, quantity: str) -> Verdict:
     shown = {"lic_model": "LIC_M", "lic": "LIC"}[quantity]
     lower = sum(each.mean > 0 for each in found.values())
     sentence = (
-        f"{shown} is lower for race than for gender in {lower} of {len(found)} captioners. "
-        f"The least clear is {weakest}: gender minus race {_words(found[weakest])}."
+        f"{shown} is lower for {other} than for gender in {lower} of {len(found)} captioners. "
+        f"The least clear is {weakest}: gender minus {other} {_words(found[weakest])}."
     )
-    about = rows.iloc[0].to_dict() | {"attribute": "race"}
-    kept = rows[rows["attribute"] == "race"]
+    about = rows.iloc[0].to_dict() | {"attribute": other}
+    kept = rows[rows["attribute"] == other]
     return _verdict(about, f"3 ({shown})", found[weakest], verdict, sentence, kept)
 
 

@@ -79,12 +79,20 @@ def _published(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.reindex(columns=COLUMNS)
 
 
-def from_runs(runs: pd.DataFrame, source: str | None = None, size: int = 0) -> pd.DataFrame:
+def from_runs(
+    runs: pd.DataFrame,
+    source: str | None = None,
+    *,
+    size: int = 0,
+    vocabulary: str = "captioner",
+    labels: str = "true",
+    split: str = "paired",
+) -> pd.DataFrame:
     """Paired runs: the score on generated captions beside the mean over human captions, by seed."""
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
-    runs = runs[(runs["split"] == "paired") & (runs["labels"] == "true") & (runs["size"] == size)]
-    runs = runs[runs["images"].eq("standard") & runs["vocabulary"].isin(["", "captioner"])]
+    runs = runs[(runs["split"] == split) & (runs["labels"] == labels) & (runs["size"] == size)]
+    runs = runs[runs["images"].eq("standard") & runs["vocabulary"].isin(["", vocabulary])]
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
     runs = runs.assign(classifier=[classifier_label(row) for row in runs.to_dict("records")])

@@ -29,9 +29,11 @@ def paired_grid(
 ) -> list[Run]:
     """LIC_M, and LIC_D of each human caption, for every captioner and seed."""
     runs = []
+    words = choices.pop("vocabulary", "")
     for side in captions:
-        index = {"caption_index": list(caption_indices)} if side == "human" else {}
-        runs += grid(source, attribute, captions=side, seed=list(seeds), **index, **choices)
+        human = {"caption_index": list(caption_indices), "vocabulary": words}
+        more = choices | (human if side == "human" else {})
+        runs += grid(source, attribute, captions=side, seed=list(seeds), **more)
     return runs
 
 
@@ -64,6 +66,11 @@ def lic_runs(
         for run in paired_grid(source, name, seeds=list(seeds), classifier=classifier, **choices)
     ]
     return own_runs(source, runs, workers=workers)
+
+
+def together(*frames: pd.DataFrame) -> pd.DataFrame:
+    """Runs of several calls, each once."""
+    return pd.concat(frames, ignore_index=True).drop_duplicates("key", ignore_index=True)
 
 
 def equal_size_runs(

@@ -22,6 +22,7 @@ from relic.text import frequent_vocabulary, masked_captions
 
 VOCABULARIES = ("captioner", "human-top-n", "none")
 OWN_WORDS = 0.85  # a vocabulary covers at least this share of its captioner's own words
+MASKED, UNMASKED = "masked_", "unmasked"  # caption sets of masked images; the whole images of those
 TOGETHER = ("paired", "grouped")  # splits over the images that every caption set has
 
 
@@ -53,7 +54,20 @@ def raw_captions(corpus: Corpus, reading: Reading) -> pd.Series:
     """
     if reading.captions == "human":
         return corpus.human_captions(reading.caption_index).astype(object)
+    if reading.images == UNMASKED or reading.images.startswith(MASKED):
+        return _shared(corpus, reading)
     return corpus.captions(reading.captioner, reading.images).astype(object)
+
+
+def _shared(corpus: Corpus, reading: Reading) -> pd.Series:
+    """Captions of masked images, or of the whole ones, on the images that all masked sets share."""
+    sets = corpus.caption_sets(reading.captioner)
+    masked = [name for name in sets if name.startswith(MASKED)]
+    wanted = "standard" if reading.images == UNMASKED else reading.images
+    texts = corpus.captions(reading.captioner, wanted)
+    for name in masked:
+        texts = texts[texts.index.isin(corpus.captions(reading.captioner, name).index)]
+    return texts.astype(object)
 
 
 def vocabulary(corpus: Corpus, reading: Reading) -> tuple[str, ...] | None:

@@ -5,6 +5,7 @@ import html
 import io
 import json
 import os
+import re
 import time
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -36,8 +37,8 @@ class Page:
         self.parameters = {key: notebook_globals[key] for key in annotated}
 
     def say(self, text: str) -> None:
-        """A paragraph of Markdown whose numbers were computed."""
-        display(Markdown(text))
+        """A paragraph of Markdown whose numbers were computed; they get a true minus sign."""
+        display(Markdown(re.sub(r"(?<![\w`])-(?=\d)", "−", text)))
 
     def table(
         self, frame: pd.DataFrame, name: str, caption: str, decimals: int = 1, folded: bool = False

@@ -47,6 +47,10 @@ class Corpus:
         """The name as a table's caption begins with it."""
         return self.name[0].upper() + self.name[1:]
 
+    def caption_sets(self, captioner: str) -> list[str]:
+        """Names of a captioner's caption sets: standard, th10, masked_person, ..."""
+        return [variant for name, variant in self._by_set if name == captioner]
+
     def captions(self, captioner: str, variant: str = "standard") -> pd.Series:
         """Generated captions by image id, in the row order of the captioner's file."""
         rows = self._by_set.get((captioner, variant))
