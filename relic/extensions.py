@@ -128,12 +128,8 @@ def vocabulary_sentence(table: pd.DataFrame, attribute: str) -> str:
         gap = wide[other] - wide["captioner"]
         parts.append(f"{gap.mean():+.1f} ({gap.min():+.1f} to {gap.max():+.1f}) with `{other}`")
     return (
-        (
-            f"- **{attribute}**: mean LIC {wide['captioner'].mean():.1f} with the captioner's vocabulary; "
-            f"it moves by {' and by '.join(parts)}."
-        )
-        .replace("-", "−")
-        .replace("human−top−n", "human-top-n")
+        f"- **{attribute}**: mean LIC {wide['captioner'].mean():.1f} with the captioner's vocabulary; "
+        f"it moves by {' and by '.join(parts)}."
     )
 
 
@@ -201,13 +197,9 @@ def unseen_sentence(table: pd.DataFrame, attribute: str) -> str:
     seen = linear[linear["series"] == "unseen, masked"]["share seen (%)"]
     every, unseen = wide["all captions"], wide["unseen, masked"]
     return (
-        (
-            f"- **{attribute}**: {seen.min():.0f} to {seen.max():.0f} % of a captioner's test captions were seen in training "
-            f"(masked). Mean LIC {every.mean():.1f} on all captions, {unseen.mean():.1f} on unseen ones; above 0 for "
-            f"{(every > 0).sum()} and for {(unseen > 0).sum()} of {len(every)} captioners."
-        )
-        .replace("LIC -", "LIC −")
-        .replace(", -", ", −")
+        f"- **{attribute}**: {seen.min():.0f} to {seen.max():.0f} % of a captioner's test captions were seen in training "
+        f"(masked). Mean LIC {every.mean():.1f} on all captions, {unseen.mean():.1f} on unseen ones; above 0 for "
+        f"{(every > 0).sum()} and for {(unseen > 0).sum()} of {len(every)} captioners."
     )
 
 
