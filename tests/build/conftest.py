@@ -21,6 +21,7 @@ COPIED = (
     "notebooks",
     "book",
     "params",
+    "results",
     "run_all.sh",
     "pyproject.toml",
     "requirements.lock",
