@@ -76,17 +76,18 @@ def compute_grid(
 ) -> pd.DataFrame:
     """Measure what `file` lacks; all its rows are returned. Each setting is written when finished."""
     done = read_grid(file)
-    known = set(done[[*KEYS, "corpus_seed"]].itertuples(index=False, name=None))
+    there = set(done[[*KEYS, "corpus_seed"]].itertuples(index=False, name=None))
     pairs = [
         (setting, FIRST_SEED + i)
         for setting in wanted
         for i in range(corpora if setting.images <= FASTEST else -(-corpora // 2))
     ]
-    todo = [(s, seed) for s, seed in pairs if (*asdict(s).values(), seed) not in known]
+    todo = [(s, seed) for s, seed in pairs if (*asdict(s).values(), seed) not in there]
     if todo:
         describe_record(file)
+    known: dict[tuple, dict] = {}
     for setting, seed in tqdm(todo, unit="setting", disable=not progress):
-        new = pd.DataFrame(measure(setting, seed)).round(6)
+        new = pd.DataFrame(measure(setting, seed, known=known)).round(6)
         done = new if done.empty else pd.concat([done, new], ignore_index=True)
         write(done, file)
         forget()
@@ -100,8 +101,14 @@ def read_grid(file: Path = GRID) -> pd.DataFrame:
     return pd.read_csv(file)
 
 
-def measure(setting: Setting, corpus_seed: int, fresh: int = FRESH) -> Iterator[dict]:
-    """LIC_M, LIC_D and LIC by each score beside the true ones."""
+def measure(
+    setting: Setting, corpus_seed: int, fresh: int = FRESH, known: dict | None = None
+) -> Iterator[dict]:
+    """LIC_M, LIC_D and LIC by each score beside the true ones.
+
+    `known` keeps what was measured: captioners that differ in gain alone share their human captions.
+    """
+    known = {} if known is None else known
     about = PlantedCaptioner(
         "planted", "Planted", setting.gain, stock=setting.stock, vocabulary=setting.vocabulary
     )
@@ -112,9 +119,11 @@ def measure(setting: Setting, corpus_seed: int, fresh: int = FRESH) -> Iterator[
     truth, found = corpus.true_lic("planted"), {}
     for side in BOTH:
         options = {"captions": side, "recipe": setting.recipe}
-        found[side] = _scores(
-            corpus, other, describe(corpus, "planted", setting.classifier, **options)
-        )
+        run = describe(corpus, "planted", setting.classifier, **options)
+        key = (run.classifier, run.recipe, side, run.fingerprint, corpus_seed, fresh)
+        if key not in known:
+            known[key] = _scores(corpus, other, run)
+        found[side] = known[key]
     for score in found["model"]["scores"]:
         model, data = (found[side]["scores"][score] for side in BOTH)
         yield {
