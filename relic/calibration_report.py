@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 
@@ -39,9 +40,9 @@ def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = ""
     return f"{len(calibration_grid.read_grid())} rows in {calibration_grid.GRID.name}"
 
 
-def recorded_study() -> pd.DataFrame:
+def recorded_study(file: Path = calibration.STUDY) -> pd.DataFrame:
     """The recorded study, or an error that says how to compute it."""
-    frame = calibration.read_study()
+    frame = calibration.read_study(file)
     if frame.empty:
         raise RelicError(
             "no study of the intervals is recorded",

@@ -1,0 +1,71 @@
+"""Words from recorded rows: they must move when the rows do."""
+
+import pandas as pd
+import pytest
+
+from relic import calibration_report as report
+from relic.errors import RelicError
+
+
+def study_frame(above: int, n: int = 10) -> pd.DataFrame:
+    """n corpora at gain 0; of the corrected intervals `above` lie above 0, the rest straddle it."""
+    rows = []
+    for i in range(n):
+        lic = 2.0 if i < above else 0.0
+        row = {"images": 100, "corpus_seed": i, "captioner": "planted_none", "gain": 0.0,
+               "score": "plain", "true_model": 30.0, "true_data": 30.0, "true_lic": 0.0,
+               "lic_model": 30.0 + lic, "lic_data": 30.0, "lic": lic, "n_test": 10,
+               "corrected_low": lic - 1, "corrected_high": lic + 1}  # fmt: skip
+        for method in ("uncorrected", "independent", "images"):
+            row |= {f"{method}_low": -5.0, f"{method}_high": 5.0}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def test_headline_says_it_holds_its_level_when_the_exact_interval_allows_it():
+    text = report.headline(study_frame(above=0, n=200))
+    assert "holds its level" in text
+    assert "does **not**" not in text
+
+
+def test_headline_says_it_does_not_hold_when_too_many_are_above_0():
+    text = report.headline(study_frame(above=60, n=200))
+    assert "does **not** hold its level" in text
+
+
+def test_headline_tells_the_shares():
+    """Four of 200 above 0: 2 % false positives, and 98 % hold the truth."""
+    text = report.headline(study_frame(above=4, n=200))
+    assert "200 synthetic corpora" in text
+    assert "above 0 in 2.0 % (" in text
+    assert "true LIC in 98.0 % (" in text
+
+
+def test_calibrate_refuses_an_unknown_what():
+    with pytest.raises(RelicError, match="study or grid"):
+        report.calibrate("guess")
+
+
+def test_calibrate_refuses_an_unknown_classifier():
+    with pytest.raises(RelicError, match="bert-pre"):
+        report.calibrate("grid", classifier="spacy")
+
+
+def test_recorded_study_says_how_to_get_one_when_missing(tmp_path):
+    with pytest.raises(RelicError, match="relic calibrate study"):
+        report.recorded_study(tmp_path / "nope.csv")
+
+
+def test_level_table_has_one_row_a_method_and_score():
+    table = report.level_table(report.calibration.rates(study_frame(above=1, n=20)))
+    assert len(table) == 4  # four methods, one score (plain)
+    assert set(table.columns) >= {"interval", "width", "covers truth (95 %)"}
+
+
+def test_holds_is_true_only_when_both_bounds_are_met():
+    good = {"covers truth, high": 95, "above 0, low": 1}
+    bad_coverage = {"covers truth, high": 90, "above 0, low": 1}
+    bad_fp = {"covers truth, high": 95, "above 0, low": 10}
+    assert report.holds(pd.Series(good))
+    assert not report.holds(pd.Series(bad_coverage))
+    assert not report.holds(pd.Series(bad_fp))
