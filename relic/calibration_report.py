@@ -134,14 +134,21 @@ def grid_headline(grid: pd.DataFrame) -> str:
     none, top = gains.loc[0.0], gains.loc[gains.index.max()]
     small, large = sizes.iloc[0], sizes.iloc[-1]
     return (
-        f"**Without amplification LIC is right: {none['LIC']:.1f} where the truth is 0 (bias 95 % "
-        f"{_between(none)}, {none['corpora']:.0f} corpora). With amplification it finds too little:** "
-        f"{top['LIC']:.1f} of {top['true LIC']:.1f} points at gain {gains.index.max():g} (bias 95 % "
-        f"{_between(top)}). The fewer the images, the less it finds: {small['LIC']:.1f} of "
+        f"**Without amplification {_direction(none)}: LIC {none['LIC']:.1f} where the truth is 0 (bias "
+        f"95 % {_between(none)}, {none['corpora']:.0f} corpora). At gain {gains.index.max():g} "
+        f"{_direction(top)}: {top['LIC']:.1f} of {top['true LIC']:.1f} points** (bias 95 % "
+        f"{_between(top)}). By corpus size, gain {BASE.gain:g}: {small['LIC']:.1f} of "
         f"{small['true LIC']:.1f} points with {small['n_train']:,.0f} training captions, "
         f"{large['LIC']:.1f} with {large['n_train']:,.0f}. "
         "All of it linear, on the embedded corpus (synthetic)."
-    )
+    ).replace("LIC -", "LIC −")
+
+
+def _direction(row: pd.Series) -> str:
+    """What an interval of the bias allows one to say."""
+    if row["bias, high"] < 0:
+        return "LIC finds too little"
+    return "LIC finds too much" if row["bias, low"] > 0 else "no bias of LIC shows"
 
 
 def _between(row: pd.Series) -> str:
@@ -176,17 +183,24 @@ def beside_recorded(now: pd.DataFrame, grid: pd.DataFrame, images: int) -> pd.Da
 
 
 def classifier_sentence(table: pd.DataFrame) -> str:
-    """The bias of each classifier at one size, plain and scaled, in a sentence each."""
+    """LIC by each classifier that is recorded, and which ones are not."""
     plain = table[(table["score"] == "plain") & (table["gain"] == BASE.gain)]
     told = [
-        f"{row['classifier']} {row['LIC']:.1f} ({row['corpora']:.0f} corpora)"
+        f"{row['classifier']} {row['LIC']:.1f} (corpora: {row['corpora']:.0f})"
         for _, row in plain.iterrows()
     ]
     first = plain.iloc[0]
-    return (
+    text = (
         f"True LIC {first['true LIC']:.1f}, about {first['n_train']:,.0f} training captions, {NAME}: "
         f"{', '.join(told)}."
     )
+    missing = [name for name in CLASSIFIERS if name not in set(table["classifier"])]
+    if missing:
+        text += (
+            f" **Not recorded yet: {', '.join(missing)}**; "
+            "`relic calibrate grid --classifier NAME` computes one."
+        )
+    return text
 
 
 def null_headline(study: pd.DataFrame, zeros: pd.DataFrame, chance: pd.DataFrame) -> str:

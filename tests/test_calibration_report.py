@@ -69,3 +69,34 @@ def test_holds_is_true_only_when_both_bounds_are_met():
     assert report.holds(pd.Series(good))
     assert not report.holds(pd.Series(bad_coverage))
     assert not report.holds(pd.Series(bad_fp))
+
+
+def grid_frame(found_at_top: float) -> pd.DataFrame:
+    """Two corpora: right without gain, `found_at_top` of 10 points at gain 1."""
+    rows = []
+    for seed in (0, 1):
+        top = found_at_top + 0.01 * seed
+        for gain, true, lic in ((0.0, 0.0, 0.1 - 0.2 * seed), (1.0, 10.0, top)):
+            rows.append(
+                {"gain": gain, "images": 4000, "stock": 0.7, "vocabulary": 0.75,
+                 "classifier": "linear", "recipe": "C=0.1", "corpus_seed": seed, "score": "plain",
+                 "true_model": 30 + true, "true_data": 30.0, "true_lic": true,
+                 "lic_model": 30 + lic, "lic_data": 30.0, "lic": lic,
+                 "seen_model": 5.0, "n_train": 100}
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [(7.0, "LIC finds too little"), (13.0, "LIC finds too much"), (9.995, "no bias of LIC shows")],
+)
+def test_the_direction_of_the_bias_follows_its_interval(found, words):
+    text = report.grid_headline(grid_frame(found))
+    assert f"At gain 1 {words}" in text
+    assert "Without amplification no bias of LIC shows" in text
+
+
+def test_classifiers_that_are_not_recorded_are_named():
+    table = report.calibration_grid.classifier_table(grid_frame(7.0), images=4000)
+    assert "Not recorded yet: bert-pre, lstm, bert-ft" in report.classifier_sentence(table)
