@@ -66,7 +66,6 @@ def truth_figure(table: pd.DataFrame) -> plt.Axes:
             axes.errorbar(part["true LIC"], part["LIC"], yerr=np.nan_to_num(errors), color=colour,
                           fmt=f"{MARKERS[number]}-", ms=5, lw=1.2, label=group)  # fmt: skip
         axes.set(xlabel="true LIC, points", ylabel="LIC found, points")
-        axes.text(ends[1], ends[1], "right ", color="grey", fontsize=8, ha="right", va="top")
         axes.legend(frameon=False, fontsize=9)
     return axes
 

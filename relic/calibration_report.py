@@ -115,7 +115,10 @@ def headline(study: pd.DataFrame) -> str:
         f"(nominal {FALSE_POSITIVES} %) and covers the true LIC in {share(first, 'covers truth')} "
         f"(nominal {COVERAGE:.0f} %)."
     )
-    verdict = "It holds its level." if "corrected" in good else "It does **not** hold its level."
+    so_far = f", as far as {first['corpora']:.0f} corpora can tell"
+    verdict = f"It holds its level{so_far}."
+    if "corrected" not in good:
+        verdict = "It does **not** hold its level."
     text += f" {verdict}"
     if bad:
         told = [
@@ -123,7 +126,13 @@ def headline(study: pd.DataFrame) -> str:
         ]
         text += f" Below their level: {'; '.join(told)}."
     others = [METHODS[name] for name in good if name != "corrected"]
-    return text + (f" Also at their level: {'; '.join(others)}." if others else "")
+    text += f" Not shown to miss their level: {'; '.join(others)}." if others else ""
+    if first["corpora"] < calibration.CORPORA:
+        text += (
+            f" **The study is not finished: {calibration.CORPORA} corpora are planned**; "
+            "`relic calibrate study` goes on with it."
+        )
+    return text
 
 
 def grid_headline(grid: pd.DataFrame) -> str:

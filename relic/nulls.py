@@ -64,6 +64,12 @@ def _prepared(runs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def corpora(table: pd.DataFrame) -> str:
+    """The corpora of a table as its caption begins: a synthetic one says so."""
+    told = " and ".join(dict.fromkeys(table["corpus"]))
+    return told[0].upper() + told[1:]
+
+
 def _row(found: Estimate) -> dict:
     mean, low, high = found.interval()
     return {"mean": mean, "low": low, "high": high}
@@ -148,12 +154,12 @@ def zero_summary(zeros: pd.DataFrame) -> pd.DataFrame:
             {
                 **dict(zip(WITHIN, values, strict=True)),
                 "intervals": len(part),
+                "miss 0": int(misses.sum()),
+                "typical |LIC|": (part["mean"] ** 2).mean() ** 0.5,
+                "largest |LIC|": part["mean"].abs().max(),
                 "vocabularies": part["captioner"].nunique(),
                 "seeds": int(part["seeds"].min()),
                 "n_test": int(part["n_test"].median()),
-                "largest |LIC|": part["mean"].abs().max(),
-                "typical |LIC|": (part["mean"] ** 2).mean() ** 0.5,
-                "miss 0": int(misses.sum()),
             }
         )
     return pd.DataFrame(rows)

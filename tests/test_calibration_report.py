@@ -24,8 +24,14 @@ def study_frame(above: int, n: int = 10) -> pd.DataFrame:
 
 def test_headline_says_it_holds_its_level_when_the_exact_interval_allows_it():
     text = report.headline(study_frame(above=0, n=200))
-    assert "holds its level" in text
+    assert "holds its level, as far as 200 corpora can tell" in text
     assert "does **not**" not in text
+    assert "not finished" not in text
+
+
+def test_headline_says_that_a_study_is_not_finished():
+    text = report.headline(study_frame(above=0, n=60))
+    assert "The study is not finished: 200 corpora are planned" in text
 
 
 def test_headline_says_it_does_not_hold_when_too_many_are_above_0():
