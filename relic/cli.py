@@ -276,6 +276,25 @@ def claims(
 
 
 @app.command()
+def calibrate(
+    what: Annotated[
+        str, typer.Argument(metavar="study|grid", help="Intervals, or the bias of LIC.")
+    ] = "study",
+    corpora: Annotated[int, typer.Option(help="Synthetic corpora; 0: as recorded.")] = 0,
+    images: Annotated[int, typer.Option(help="Images of a corpus; 0: as recorded.")] = 0,
+    classifier: Annotated[str, typer.Option(help="Grid: only this classifier.")] = "",
+) -> None:
+    """Measure LIC on synthetic corpora whose truth is known, into results/calibration/.
+
+    `study`: coverage and false positives of the intervals. `grid`: bias over gain, size, duplicates,
+    vocabulary, confidence and classifier. What is recorded already is not computed again.
+    """
+    from relic.calibration_report import calibrate as run
+
+    print(run(what, corpora, images, classifier))
+
+
+@app.command()
 def bench(
     only: Annotated[str, typer.Option(metavar="NAME", help="One measurement.")] = "",
     csv: Annotated[bool, typer.Option("--csv", help="name, ours, plain, ratio, unit.")] = False,

@@ -31,7 +31,7 @@ class Linear:
 
     version = 1
     text_form = TextForm()
-    recipes = ("C=0.1",)
+    recipes = ("C=0.1", "C=0.01", "C=1", "C=10")  # the others show what confidence does
     batchings = ("",)
 
     def __init__(self, recipe: str = "C=0.1", batching: str = "", encoder: str = ""):
