@@ -176,7 +176,7 @@ def _intervals(values: dict[str, np.ndarray], by_image: pd.DataFrame | None) -> 
             by_image.xs(what, axis=1, level=1)[list(BOTH)].to_numpy("float32")
             for what in ("sum", "count")
         )
-        found["images"] = ratio_bootstrap(sums, counts, (1, -1), draws=BOOTSTRAPS)
+        (found["images"],) = ratio_bootstrap(sums, counts, (1, -1), draws=BOOTSTRAPS)
     return {
         f"{name}_{end}": getattr(interval, end)
         for name, interval in found.items()
