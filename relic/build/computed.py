@@ -165,7 +165,8 @@ def _cell(claim: str, told: list[Verdict]) -> str:
     lines = []
     for word, names in by.items():
         shown = word if len(by) == 1 else f'<span class="sr-only">{word}: </span>'
-        names = "" if claim == "1" else f"<small>{html.escape(', '.join(names))}</small>"
+        listed = ", ".join(f"<span>{html.escape(name)}</span>" for name in names)
+        names = "" if claim == "1" else f"<small>{listed}</small>"
         lines.append(
             f'<span title="{word}"><strong>{SYMBOLS[word]}</strong> {shown} {names}</span>'
         )
