@@ -46,7 +46,9 @@ class Parts(NamedTuple):
     modules: tuple[torch.nn.Module, ...]
 
 
-def attribute(model, captions: Sequence[str], of: str = "logit", steps: int = STEPS) -> pd.DataFrame:
+def attribute(
+    model, captions: Sequence[str], of: str = "logit", steps: int = STEPS
+) -> pd.DataFrame:
     """Attributions of a trained classifier's output to the words of captions, a row each.
 
     `words`, `attributions` (word pieces joined); `output`, `baseline` (the output for padding only),

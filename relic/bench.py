@@ -242,6 +242,36 @@ def store():
     return [(asked, written, "wall s to ask for 10,000 finished runs against writing them")]
 
 
+def attribution():
+    """Integrated gradients over a whole test set: batched and few steps, or one by one with 500."""
+    from relic.attribution import REFERENCE, STEPS, attribute
+    from relic.attribution_tables import BRIEF
+    from relic.classifiers.base import classifier
+
+    corpus, found = _corpus(), []
+    for name, recipe in BRIEF.items():
+        model = classifier(name, recipe=recipe)
+        reading = Reading("model", CAPTIONER[corpus.synthetic])
+        material = prepare(corpus, reading, model.text_form, policy="upstream", seed=0)
+        model.fit(material.train[:900], material.train_classes[:900], 0)
+        texts, part = material.test, list(dict.fromkeys(material.test))[:6]
+        exact = [None] * len(part)
+
+        def one_by_one(model=model, part=part, exact=exact):
+            exact[:] = [attribute(model, [text], "logit", REFERENCE).iloc[0] for text in part]
+
+        attribute(model, texts[:1], "logit", STEPS)  # warms up
+        ours = _cpu(lambda m=model, t=texts: attribute(m, t, "logit", STEPS))
+        lengths = [sum(len(text.split()) for text in some) for some in (texts, part)]
+        plain = _cpu(one_by_one) * lengths[0] / lengths[1]
+        scores = np.array([row["score"] for row in exact])
+        apart = np.abs(attribute(model, part, "logit", STEPS)["score"] - scores)
+        gap = 100 * apart.mean() / np.abs(scores).mean()
+        unit = f"CPU s, {name}, {len(texts)} captions, {STEPS} steps against one by one with {REFERENCE} "
+        found.append((ours, plain, unit + f"(from {len(part)}); scores differ by {gap:.2g} %"))
+    return found
+
+
 MEASUREMENTS = {
     "bert_ft_step": bert_ft_step,
     "bert_pre_seeds": bert_pre_seeds,
@@ -249,4 +279,5 @@ MEASUREMENTS = {
     "lstm": lstm,
     "workers": workers,
     "store": store,
+    "attribution": attribution,
 }
