@@ -18,7 +18,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from relic import paths, provenance
-from relic.attribution import CLASSIFIERS, OUTPUTS, REFERENCE, STEPS, attribute
+from relic.attribution import OUTPUTS, REFERENCE, STEPS, attribute
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.runs import Run, describe, fit
@@ -49,18 +49,18 @@ def attributed(
     run: Run,
     *,
     outputs: Sequence[str] = OUTPUTS,
-    steps: int = STEPS,
+    steps: int = 0,
     checked: int = 0,
     directory: Path | None = None,
     fitted=None,
 ) -> list[Attributed]:
     """Attributions of a run, from the store or computed now; trained once for all outputs.
 
-    `checked`: captions that are also attributed with 500 steps. `fitted`: a trained classifier and its
+    `steps`: 0 for the classifier's own. `checked`: captions that are also attributed with 500. `fitted`: a trained classifier and its
     material, where they are at hand.
     """
     _check(run, outputs, checked)
-    directory = directory or paths.runs()
+    directory, steps = directory or paths.runs(), steps or STEPS[run.classifier]
     found = {of: _read(_file(directory, run, of, steps, checked)) for of in outputs}
     for of in [of for of, known in found.items() if known is None]:
         fitted = fitted or fit(corpus, run)
@@ -70,10 +70,8 @@ def attributed(
 
 
 def _check(run: Run, outputs: Sequence[str], checked: int) -> None:
-    if run.classifier not in CLASSIFIERS:
-        raise RelicError(
-            f"no integrated gradients of {run.classifier}", expected=", ".join(CLASSIFIERS)
-        )
+    if run.classifier not in STEPS:
+        raise RelicError(f"no integrated gradients of {run.classifier}", expected=", ".join(STEPS))
     unknown = [of for of in outputs if of not in OUTPUTS]
     if unknown or not outputs:
         raise RelicError(f"outputs {list(outputs)}", expected=", ".join(OUTPUTS))

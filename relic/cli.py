@@ -194,7 +194,7 @@ def attribute(
     images: Annotated[str, typer.Option(help="Caption set: standard, th10, ...")] = "standard",
     attribute: Annotated[str, typer.Option(help="gender, race or age.")] = "gender",
     encoder: Annotated[str, typer.Option(help="BERT-type encoder: hub name or directory.")] = "",
-    steps: Annotated[int, typer.Option(help="Gauss-Legendre steps.")] = 20,
+    steps: Annotated[int, typer.Option(help="Steps; 0: the classifier's own.")] = 0,
     checked: Annotated[int, typer.Option(help="Captions also done with 500 steps.")] = 20,
     corpus: Annotated[str, typer.Option(help="real, embedded or auto.")] = "auto",
     record: Annotated[

@@ -141,7 +141,7 @@ def test_words_are_joined_from_pieces():
 def test_errors_say_what_is_expected(by_hand):
     for call, says in (
         (lambda: attribute(by_hand, ["dog"], "loss"), "logit or probability"),
-        (lambda: attribute(by_hand, ["dog"], steps=0), "from 1"),
+        (lambda: attribute(by_hand, ["dog"], steps=-1), "classifier's own"),
         (lambda: attribute(Linear(), ["dog"]), "lstm, bert-ft"),
     ):
         with pytest.raises(RelicError) as error:
