@@ -21,11 +21,13 @@ from relic import paths, provenance
 from relic.attribution import OUTPUTS, REFERENCE, STEPS, attribute
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
+from relic.results import TEXT
 from relic.runs import Run, describe, fit
 from relic.score import sigmoid
 
 RECORDED = paths.RESULTS / "attribution"
 VERSION = 1  # raised when a change moves attributions
+DIGITS = 6  # recorded
 FEWEST = 5  # different captions a word needs to be recorded: fewer give no interval
 
 
@@ -196,6 +198,7 @@ def score_row(done: Attributed) -> dict:
         "max_gap": checked["gap"].max(),
         "seconds": done.about["seconds"],
         "commit": done.about["commit"],
+        "dirty": done.about["dirty"],
         "device": done.about["device"],
         "versions": json.dumps(done.about["versions"]),
     }
@@ -244,9 +247,9 @@ def publish(done: Iterable[Attributed], directory: Path = RECORDED) -> pd.DataFr
         again = known.set_index(same).index.isin(frame.set_index(same).index) if len(known) else []
         whole = pd.concat([known[~again], frame], ignore_index=True) if len(known) else frame
         order = ["classifier", "captioner", "captions", "seed", "of", "steps"]
-        whole = whole.sort_values([*order, *(["word"] if name == "words" else [])]).round(6)
+        whole = whole.sort_values([*order, *(["word"] if name == "words" else [])])
         part = directory / f".{name}.csv.part"
-        whole.to_csv(part, index=False)
+        whole.to_csv(part, index=False, float_format=f"%.{DIGITS}g")
         os.replace(part, directory / f"{name}.csv")
     return read_recorded("scores", directory)
 
@@ -254,11 +257,13 @@ def publish(done: Iterable[Attributed], directory: Path = RECORDED) -> pd.DataFr
 def read_recorded(name: str, directory: Path = RECORDED) -> pd.DataFrame:
     """Recorded `scores` or `words`; an empty frame where there are none.
 
-    `null` and `nan` are words.
+    Text stays text: `null` is a word, and `true` a kind of labels.
     """
     file = directory / f"{name}.csv"
     if not file.exists():
         return pd.DataFrame()
-    return pd.read_csv(
-        file, dtype={"key": "str", "word": "str"}, keep_default_na=False, na_values=[""]
-    )
+    texts = [*TEXT, "key", "of", "word", "commit", "device", "versions"]
+    there = pd.read_csv(file, nrows=0).columns
+    kinds = {column: "str" for column in texts if column in there}
+    frame = pd.read_csv(file, dtype=kinds, keep_default_na=False, na_values=[""])
+    return frame.fillna(dict.fromkeys(kinds, ""))

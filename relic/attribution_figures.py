@@ -13,7 +13,7 @@ def word_figure(words: pd.DataFrame, names: dict[str, str], classes: tuple[str, 
     """
     order = list(dict.fromkeys(words["word"]))
     sets = list(dict.fromkeys(zip(words["captions"], words["captioner"], strict=True)))
-    colours = captioner_colours([names[captioner] for _, captioner in sets])
+    colours = captioner_colours(list(names.values()))  # of all, so that figures agree
     with plt.rc_context(STYLE):
         _, axes = plt.subplots(figsize=(5, 0.34 * len(order) + 1.3))
         for number, (captions, captioner) in enumerate(sets):
@@ -24,7 +24,7 @@ def word_figure(words: pd.DataFrame, names: dict[str, str], classes: tuple[str, 
                 part["mean"],
                 [order.index(word) + shift for word in part["word"]],
                 xerr=[part["mean"] - part["low"], part["high"] - part["mean"]],
-                fmt="s" if human else "oD^v"[number % 4],
+                fmt="s" if human else "o",
                 mfc="white" if human else None,
                 color=HUMAN_COLOUR if human else colours[names[captioner]],
                 label="Human captions" if human else names[captioner],

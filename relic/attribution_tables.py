@@ -9,12 +9,14 @@ from relic import paths
 from relic.attributed import Attributed, read_recorded, score_row, word_rows
 from relic.attribution import REFERENCE
 from relic.data.corpus import Corpus
+from relic.data.upstream import captioner_files
 from relic.errors import RelicError
 from relic.planted.process import channel
 
 CLASSIFIER_NAMES = {"lstm": "LSTM", "bert-ft": "BERT-ft"}
 BRIEF = {"lstm": "1e-3x4", "bert-ft": "1e-4x3"}  # recipes that learn a small set in seconds
 PAIR = {True: ["planted_none", "planted_lot"], False: ["nic_plus", "nic_equalizer"]}
+REAL_NAMES = {key: files["name"] for key, files in captioner_files().items()}
 FEWEST_WORDS = 5  # for a rank correlation
 TELLING = 0.95  # coverage of every interval
 
@@ -78,7 +80,7 @@ def published_table() -> pd.DataFrame:
                 "ours Male": same["class0"].mean() if len(same) else np.nan,
                 "ours sum": same["sum"].mean() if len(same) else np.nan,
                 "seeds": len(same),
-                "encoder": ", ".join(sorted(set(same["encoder"].dropna()))) if len(same) else "",
+                "encoder": ", ".join(sorted({*same["encoder"]} - {""})) if len(same) else "",
             }
         )
     return pd.DataFrame(rows)
@@ -88,9 +90,8 @@ def _like(scores: pd.DataFrame, row: dict) -> pd.DataFrame:
     """Recorded runs that measure what a published row does: upstream splits, all images."""
     if scores.empty:
         return scores
-    names = {"NIC": "nic", "NIC+": "nic_plus", "NIC+Equalizer": "nic_equalizer"}
     kept = scores[
-        (scores["captioner"] == names[row["captioner"]])
+        (scores["captioner"].map(REAL_NAMES) == row["captioner"])
         & (scores["classifier"].map(CLASSIFIER_NAMES) == row["classifier"])
         & (scores["captions"] == "model") & (scores["split"] == "upstream")
         & (scores["of"] == "probability") & (scores["size"] == 0) & (scores["labels"] == "true")
@@ -143,6 +144,16 @@ def pool_words(rows: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["runs"] == most]  # a word that some runs lack would be told by fewer seeds
 
 
+def recorded_words(classifier: str, split: str = "upstream") -> pd.DataFrame:
+    """Words of the recorded runs on all real images, pooled over seeds; of the logit."""
+    runs, rows = read_recorded("scores"), read_recorded("words")
+    if runs.empty:
+        return pd.DataFrame()
+    kept = runs[(runs["classifier"] == classifier) & (runs["split"] == split) & (runs["size"] == 0)]
+    rows = rows[rows["key"].isin(kept["key"]) & (rows["of"] == "logit")]
+    return pool_words(rows) if len(rows) else pd.DataFrame()
+
+
 def carriers(pooled: pd.DataFrame, corpus: Corpus, classifier: str, captioner: str, top: int = 12) -> pd.DataFrame:  # fmt: skip
     """The surest strong words in a captioner's captions, and the same words in human captions.
 
@@ -150,8 +161,8 @@ def carriers(pooled: pd.DataFrame, corpus: Corpus, classifier: str, captioner: s
     """
     mine = pooled[(pooled["classifier"] == classifier) & (pooled["captioner"] == captioner)]
     model, human = (mine[mine["captions"] == which] for which in ("model", "human"))
-    masks = {corpus.attribute.mask_token, "[MASK]"}
-    kept = model[~model["word"].isin(masks)].nlargest(top, ["sure", "share"])["word"]
+    kept = model[~model["word"].isin([corpus.attribute.mask_token, "[MASK]"])]
+    kept = kept.nlargest(top, ["sure", "share"])["word"]
     both = [part[part["word"].isin(kept)] for part in (model, human) if len(part)]
     frame = pd.concat(both, ignore_index=True)
     place = {word: i for i, word in enumerate(kept)}

@@ -29,6 +29,22 @@ def answer(done: list[Attributed], words: pd.DataFrame, corpus: Corpus, pair: li
     return "\n".join(lines)
 
 
+def recorded_answer(published: pd.DataFrame) -> str:
+    """What the recorded runs on real captions add to the answer."""
+    told = [
+        f"{row['captioner']}, {row['classifier']}: {row['ours sum']:.2f} ({row['seeds']} seed{'s' * (row['seeds'] > 1)}) "
+        f"against {row['Türk sum']:.2f}"
+        for row in published.to_dict("records")
+        if row["seeds"]
+    ]
+    if not told:
+        return "No run on the real captions is recorded yet."
+    return (
+        f"**Real captions, recorded.** Sum of attribution scores, ours against Türk et al.: {'; '.join(told)}. "
+        "The score says how far a caption's words agree, not how much bias there is: see below."
+    )
+
+
 def _differ(found: pd.DataFrame, corpus: Corpus, pair: list[str], seeds: list[int]) -> str:
     """How many words differ surely; with one seed nobody can say."""
     names = " and ".join(corpus.display_names[name] for name in (pair[0], pair[-1]))
@@ -110,6 +126,18 @@ def carriers_text(heavy: pd.DataFrame, done: list[Attributed], corpus: Corpus, c
 def _over(pooled: pd.DataFrame) -> str:
     """What an interval is over."""
     return " over seeds" if pooled["runs"].max() > 1 else " over different captions, one training"
+
+
+def recorded_text(heavy: pd.DataFrame, name: str) -> dict:
+    """Alternative text and caption of the figure of recorded words."""
+    classifier, runs = CLASSIFIER_NAMES[heavy["classifier"].iloc[0]], int(heavy["runs"].max())
+    means = ", ".join(f"{row.word} {row.mean:+.2f}" for row in heavy.itertuples())
+    return {
+        "alt": f"Dots with intervals, mean attribution of words in {name}'s captions: {means}",
+        "caption": f"Recorded. COCO captions, gender, all images, upstream splits, {classifier}, papers' recipe, "
+        f"{runs} seed{'s' * (runs > 1)}: mean attribution of words in {name}'s test captions "
+        f"({int(heavy['n'].min())} to {int(heavy['n'].max())} captions a word), 95 % intervals{_over(heavy)}.",
+    }
 
 
 def words_caption(done: list[Attributed], corpus: Corpus, classifier: str, captioner: str) -> str:

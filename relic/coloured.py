@@ -63,7 +63,7 @@ def _card(each: Coloured) -> str:
     )
     words = " ".join(word_html(w, v) for w, v in zip(each.words, each.values, strict=True))
     return (
-        f'<div class="card"><p class="facts"><strong>{_text(each.whose)}</strong> {_text(facts)}</p>'
+        f'<div class="said"><p class="facts"><strong>{_text(each.whose)}</strong> {_text(facts)}</p>'
         f'<p class="words">{words}</p></div>'
     )
 

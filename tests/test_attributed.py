@@ -190,6 +190,13 @@ def test_recording_replaces_a_run_and_keeps_the_others(tmp_path):
     assert sorted(zip(scores["seed"], scores["of"], strict=True)) == [(0, "logit"), (1, "logit"), (1, "probability")]  # fmt: skip
     assert set(words["word"]) == {"null"}  # a word, not a gap; dog0... stand in one caption each
     assert set(words["captions_with"]) == {6}
+    assert_described(scores)
+
+
+def assert_described(scores: pd.DataFrame) -> None:
+    """Every row still describes the run its key names."""
+    names = list(Run.__dataclass_fields__)
+    assert [Run(**row).key for row in scores[names].to_dict("records")] == scores["key"].tolist()
 
 
 def test_synthetic_runs_are_not_recorded(tmp_path):
@@ -206,6 +213,8 @@ def test_recorded_files_hold_single_words_and_numbers_only():
     assert not scores.duplicated(["key", "of", "steps"]).any()
     assert not scores["corpus"].str.contains("synthetic").any()
     assert (scores["commit"].str.len() == 12).all()
+    assert_described(scores)
+    assert (tables.published_table()["seeds"] > 0).any()  # what is recorded is found again
 
 
 def test_with_one_seed_no_captioner_is_said_to_differ():
