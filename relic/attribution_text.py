@@ -7,6 +7,7 @@ from relic.attribution import REFERENCE
 from relic.attribution_tables import CLASSIFIER_NAMES, carriers, differences, planted_agreement
 from relic.data.corpus import Corpus
 
+WITHIN = 1  # percent of the mean score: what agreement with 500 steps means
 SURE = 0.05  # corrected p below which two captioners are said to differ
 
 
@@ -194,6 +195,19 @@ def scores_caption(done: list[Attributed], corpus: Corpus, of: str) -> str:
 def steps_caption(done: list[Attributed], corpus: Corpus) -> str:
     """Caption of this build's agreement."""
     return f"This build. {settings(done, corpus)}: agreement of scores with those of {REFERENCE} steps."
+
+
+def steps_answer(table: pd.DataFrame) -> str:
+    """Is 1 % of the score reached, by classifier?"""
+    told = []
+    for name, part in table[table["captions checked"] > 0].groupby("classifier", sort=False):
+        worst = part["mean difference (%)"].max()
+        word = "yes" if worst <= WITHIN else "**no**, not caption by caption"
+        n, steps = int(part["captions checked"].max()), _and(sorted(set(part["steps"])))
+        told.append(
+            f"- {name}, {steps} steps: {word}. Mean difference {worst:.2g} % of the mean score ({n} captions)."
+        )
+    return "\n".join([f"Within {WITHIN} % of the score with {REFERENCE} steps?", "", *told])
 
 
 def recorded_steps_caption(scores: pd.DataFrame) -> str:

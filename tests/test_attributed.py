@@ -120,6 +120,8 @@ def test_agreement_is_told_in_percent_of_the_mean_score():
     assert table["mean difference (%)"][0] == pytest.approx(100 * 0.05 / size)
     assert table["largest difference (%)"][0] == pytest.approx(100 * 0.1 / size)
     assert table["largest |delta|"][0] == 0.5
+    assert "**no**" in text.steps_answer(table)
+    assert "steps: yes" in text.steps_answer(table.assign(**{"mean difference (%)": 0.9}))
 
 
 def test_planted_log_odds_are_those_of_the_lexicon():
