@@ -242,6 +242,36 @@ def store():
     return [(asked, written, "wall s to ask for 10,000 finished runs against writing them")]
 
 
+def attribution():
+    """Integrated gradients over a whole test set: batched and few steps, or one by one with 500."""
+    from relic.attribution import REFERENCE, STEPS, attribute
+    from relic.attribution_tables import BRIEF, PAIR
+    from relic.classifiers.base import classifier
+
+    corpus, found = _corpus(), []
+    reading = Reading("model", PAIR[corpus.synthetic][0])
+    for name, steps in STEPS.items():
+        model = classifier(name, recipe=BRIEF[name])
+        material = prepare(corpus, reading, model.text_form, policy="upstream", seed=0)
+        model.fit(material.train[:900], material.train_classes[:900], 0)
+        texts, exact = material.test, []
+        part = list(dict.fromkeys(texts))[:6]
+
+        def one_by_one(model=model, part=part, exact=exact):
+            exact += [attribute(model, [text], "logit", REFERENCE)["score"][0] for text in part]
+
+        attribute(model, texts[:1], "logit", steps)  # warms up
+        plain = _cpu(one_by_one)
+        plain *= sum(map(len, map(str.split, texts))) / sum(map(len, map(str.split, part)))
+        ours = _cpu(lambda m=model, t=texts, s=steps: attribute(m, t, "logit", s))
+        apart = np.abs(attribute(model, part, "logit", steps)["score"] - exact).mean()
+        gap = 100 * apart / np.abs(exact).mean()
+        unit = f"CPU s, {name}, {len(texts)} captions of {reading.captioner} with {steps} steps"
+        unit += f" against one by one with {REFERENCE}, from {len(part)}, whose scores differ by {gap:.2g} %"
+        found.append((ours, plain, unit))
+    return found
+
+
 MEASUREMENTS = {
     "bert_ft_step": bert_ft_step,
     "bert_pre_seeds": bert_pre_seeds,
@@ -249,4 +279,5 @@ MEASUREMENTS = {
     "lstm": lstm,
     "workers": workers,
     "store": store,
+    "attribution": attribution,
 }

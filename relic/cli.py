@@ -188,6 +188,56 @@ def sweep(
     print(f"{len(runs)} runs{known}, {new} of them computed now, in {kept.directory}")
 
 
+@app.command()
+def attribute(
+    captioner: Annotated[str, typer.Option(help="Captioners with commas; all by default.")] = "",
+    classifier: Annotated[str, typer.Option(help="lstm, bert-ft; both with a comma.")] = "lstm",
+    seeds: Annotated[str, typer.Option(help="Seeds with commas, or `paper`.")] = "0",
+    captions: Annotated[str, typer.Option(help="model, or both (human ones too).")] = "model",
+    split: Annotated[str, typer.Option(help="paired, upstream, unpaired, grouped.")] = "upstream",
+    images: Annotated[str, typer.Option(help="Caption set: standard, th10, ...")] = "standard",
+    attribute: Annotated[str, typer.Option(help="gender, race or age.")] = "gender",
+    encoder: Annotated[str, typer.Option(help="BERT-type encoder: hub name or directory.")] = "",
+    steps: Annotated[int, typer.Option(help="Steps; 0: the classifier's own.")] = 0,
+    checked: Annotated[int, typer.Option(help="Captions also done with 500 steps.")] = 20,
+    corpus: Annotated[str, typer.Option(help="real, embedded or auto.")] = "auto",
+    record: Annotated[
+        bool, typer.Option("--record", help="Add numbers and words to results/attribution/.")
+    ] = False,
+    store: Store_ = None,
+) -> None:
+    """Train and attribute: integrated gradients of every run that the store lacks.
+
+    Example: relic attribute --captioner nic_plus,nic_equalizer --seeds 0,12 --record
+    """
+    from relic.attributed import attribute_all
+    from relic.attributed import publish as add
+    from relic.attribution_tables import scores
+    from relic.splits import PAPER_SEEDS
+    from relic.sweep import Source
+
+    if captions not in ("model", "both"):
+        raise RelicError(f"--captions {captions}", expected="model or both")
+    source, names = Source(corpus).load(attribute), classifier.split(",")
+    described = {"split": split, "images": images}
+    done = attribute_all(
+        source,
+        captioner.split(",") if captioner else source.captioners,
+        names,
+        seeds=PAPER_SEEDS if seeds == "paper" else _numbers("--seeds", seeds),
+        human=names if captions == "both" else (),
+        described=described | ({"encoder": encoder} if encoder else {}),
+        progress=True,
+        steps=steps,
+        checked=checked,
+        directory=_store(store).directory,
+    )
+    table = scores(done)[["captioner", "captions", "classifier", "seed", "of", "class1", "class0", "sum"]]  # fmt: skip
+    print(table.round(3).to_string(index=False))
+    if record:
+        print(f"{len(add(done))} rows in results/attribution/scores.csv")
+
+
 @results.command()
 def show(
     attribute: Annotated[str, typer.Option(help="Only this attribute.")] = "",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import pandas as pd
 
-from relic.classifiers.base import check_options, classifier, classifier_type
+from relic.classifiers.base import Classifier, check_options, classifier, classifier_type
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.material import (
@@ -125,21 +125,33 @@ def _check(run: Run, corpus: Corpus) -> None:
     usable_labels(corpus, run.reading, run.split, run.size, run.seed if run.size else 0)
 
 
-def compute(corpus: Corpus, run: Run) -> Outcome:
-    """Train and score."""
-    started, form = time.process_time(), classifier_type(run.classifier).text_form
+def fit(corpus: Corpus, run: Run) -> tuple[Classifier, Material]:
+    """The trained classifier of a run, and what it read."""
+    form = classifier_type(run.classifier).text_form
     material = prepare(
         corpus, run.reading, form, policy=run.split, seed=run.seed, size=run.size, labels=run.labels
     )
-    options = {"recipe": run.recipe, "batching": run.batching, "encoder": run.encoder}
-    model = classifier(run.classifier, **options).fit(
-        material.train, material.train_classes, run.seed
-    )
+    model = classifier(run.classifier, **_options(run))
+    return model.fit(material.train, material.train_classes, run.seed), material
+
+
+def _options(run: Run) -> dict[str, str]:
+    return {"recipe": run.recipe, "batching": run.batching, "encoder": run.encoder}
+
+
+def compute(corpus: Corpus, run: Run) -> Outcome:
+    """Train and score."""
+    started = time.process_time()
+    model, material = fit(corpus, run)
     logits = model.logits(material.test)
     images = material.images.assign(p=sigmoid(logits))
     scores = summary(images["p"], images["y"], images["seen_raw"], images["seen_masked"])
     if run.calibrated:
+<<<<<<< HEAD
         temperature = held_out_temperature(run, material, options)
+=======
+        temperature = _temperature(run, material)
+>>>>>>> attribution
         scaled = lic_score(sigmoid(logits / temperature), images["y"].to_numpy())
         scores |= {"temperature": temperature, "scaled_score": scaled}
     scores |= {
@@ -150,10 +162,14 @@ def compute(corpus: Corpus, run: Run) -> Outcome:
     return Outcome(run, scores, images)
 
 
+<<<<<<< HEAD
 def held_out_temperature(run: Run, material: Material, options: dict) -> float:
+=======
+def _temperature(run: Run, material: Material) -> float:
+>>>>>>> attribution
     """Fit on nine tenths of the training captions, then the temperature on the last tenth."""
     order = np.random.default_rng([run.seed, 11]).permutation(len(material.train))
     cut = round(len(order) * (1 - HELD_OUT))
     texts, classes = [material.train[i] for i in order], material.train_classes[order]
-    model = classifier(run.classifier, **options).fit(texts[:cut], classes[:cut], run.seed)
+    model = classifier(run.classifier, **_options(run)).fit(texts[:cut], classes[:cut], run.seed)
     return fit_temperature(model.logits(texts[cut:]), classes[cut:])

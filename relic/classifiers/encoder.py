@@ -110,6 +110,16 @@ def word_pieces(name: str, captions: list[str]) -> list[tuple[int, ...]]:
     return [ids[caption] for caption in captions]
 
 
+def piece_texts(name: str, ids: tuple[int, ...]) -> tuple[str, ...]:
+    """Word pieces as text; `##` begins one that continues a word."""
+    return tuple(_tokenizer(name).convert_ids_to_tokens(list(ids)))
+
+
+def padding_piece(name: str) -> int:
+    """Id of [PAD]."""
+    return _tokenizer(name).pad_token_id
+
+
 def padded(rows: list[tuple[int, ...]], width: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     """Ids and attention mask, padded to the longest row or to `width`."""
     width = width or max(map(len, rows))
