@@ -122,29 +122,28 @@ class MeteorScorer(coco_meteor.Meteor):
 
     def counts(self, candidates: list[str], references: list[list[str]]) -> np.ndarray:
         """Match counts of each image; their sum over images is all that the score depends on."""
-        rows = []
+        lines = []
         for candidate, texts in zip(candidates, references, strict=True):
-            texts = [text.replace("|||", "") for text in texts]  # METEOR's own separator
-            try:
-                rows.append([float(number) for number in self._stat(candidate, texts).split()])
-            except (OSError, ValueError) as error:
-                raise _meteor_died() from error
-        if {len(row) for row in rows} != {23}:
-            raise _meteor_died()
-        return np.array(rows)
+            texts = [text.replace("|||", " ") for text in (*texts, candidate)]  # its separator
+            lines.append(" ||| ".join(["SCORE", *texts]))
+        return self._ask(lines, answers=1)
 
     def scores(self, summed: np.ndarray) -> np.ndarray:
         """The corpus score of summed counts, a row each, by METEOR itself."""
+        lines = [" ".join(["EVAL |||", *map(repr, map(float, row))]) for row in summed]
+        return self._ask(lines, answers=2)[1::2, 0]  # of the one line, of all lines: the same
+
+    def _ask(self, lines: list[str], answers: int) -> np.ndarray:
+        """Numbers that METEOR answers. Few lines at a time: their answers fit the pipe (64 kB)."""
         found = []
-        for row in summed:
-            numbers = " ".join(map(repr, map(float, row)))
-            self.meteor_p.stdin.write(f"EVAL ||| {numbers}\n".encode())
-            self.meteor_p.stdin.flush()
-            lines = [self.meteor_p.stdout.readline() for _ in range(2)]  # of the line, of all
-            found.append(lines[1])
         try:
-            return np.array(found, dtype=float)
-        except ValueError as error:
+            for at in range(0, len(lines), 40):
+                some = lines[at : at + 40]
+                self.meteor_p.stdin.write("".join(f"{line}\n" for line in some).encode())
+                self.meteor_p.stdin.flush()
+                found += [self.meteor_p.stdout.readline() for _ in range(answers * len(some))]
+            return np.array([[float(x) for x in line.split()] for line in found])
+        except (OSError, ValueError) as error:
             raise _meteor_died() from error
 
 
