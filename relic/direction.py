@@ -156,7 +156,7 @@ def amplification(captions: Captions, draws: np.ndarray, fewest: int = 50):
     """BiasAmp A→T and T→A of each set of captions: a frame of means, and one of single objects.
 
     Objects that humans name in fewer than `fewest` images are left out. Humans are compared with each other:
-    each of the five captions with the other four, averaged.
+    each of the five captions with the other four, averaged. `objects a caption`: how many of them it names.
     """
     words = class_words(captions.corpus.attribute.name)
     human = [object_table(texts) for texts in captions.human]
@@ -184,7 +184,8 @@ def amplification(captions: Captions, draws: np.ndarray, fewest: int = 50):
             whole = np.mean([values[0] for values in found], axis=0)[0]
             drawn = np.mean([values[1] for values in found], axis=0)
             value, spread = _mean(whole[None])[0], interval(_mean(drawn))
-            means.append((name, direction, value, *spread, int(np.isfinite(whole).sum())))
+            rate = float(np.mean([table.sum(axis=1).mean() for table in tables]))
+            means.append((name, direction, value, *spread, int(np.isfinite(whole).sum()), rate))
             if name in (HUMAN, SILENT):
                 continue
             singles += [
@@ -192,7 +193,7 @@ def amplification(captions: Captions, draws: np.ndarray, fewest: int = 50):
                  int((np.max(human, axis=0)[:, i] > 0).sum()))
                 for i in range(len(names))
             ]  # fmt: skip
-    columns = ["captioner", "direction", "value", "low", "high", "objects"]
+    columns = ["captioner", "direction", "value", "low", "high", "objects", "objects a caption"]
     single = ["captioner", "direction", "object", "leaning", "value", "low", "high", "images"]
     first = pd.DataFrame(means, columns=columns).assign(n=len(captions.images))
     return tuple(
