@@ -16,13 +16,17 @@ from relic.errors import RelicError
 RECORDED, BUILT = "recorded", "this build"  # the two values of a `source` column
 
 
-def write_record(name: str, part: str, frame: pd.DataFrame, directory: Path | None = None) -> Path:
+def home(name: str) -> Path:
+    """The directory of a record."""
+    return paths.RESULTS / name
+
+
+def write_record(name: str, part: str, frame: pd.DataFrame) -> Path:
     """Keep a frame as `results/NAME/PART.csv`, and where it came from beside it."""
-    home = (directory or paths.RESULTS) / name
-    home.mkdir(parents=True, exist_ok=True)
-    file = home / f"{part}.csv"
+    home(name).mkdir(parents=True, exist_ok=True)
+    file = home(name) / f"{part}.csv"
     _replace(file, frame.to_csv(index=False, float_format="%.6g"))
-    about = home / "provenance.json"
+    about = home(name) / "provenance.json"
     told = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
     told[part] = {
         "recorded": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
@@ -34,10 +38,9 @@ def write_record(name: str, part: str, frame: pd.DataFrame, directory: Path | No
     return file
 
 
-def read_record(name: str, directory: Path | None = None) -> pd.DataFrame:
+def read_record(name: str) -> pd.DataFrame:
     """All parts of a record as one frame with `source`; empty where nothing is recorded."""
-    files = sorted(((directory or paths.RESULTS) / name).glob("*.csv"))
-    frames = [read_part(file) for file in files]
+    frames = [read_part(file) for file in sorted(home(name).glob("*.csv"))]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 

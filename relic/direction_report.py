@@ -1,0 +1,189 @@
+"""Tables and sentences of `57_direction`."""
+
+import pandas as pd
+
+from relic import records
+from relic.attribute import load_attribute
+from relic.data.corpus import Corpus
+from relic.data.upstream import captioner_files
+from relic.direction import (
+    HUMAN,
+    OUTCOMES,
+    RECORD,
+    SILENT,
+    WRONG_OF_NAMED,
+    class_lic,
+    class_words,
+    gather,
+    measure,
+    named_class,
+)
+
+TABLES = ("naming", "amplification", "objects")
+
+
+def recorded(attribute: str) -> dict[str, pd.DataFrame]:
+    """Recorded tables of an attribute, by name; those that were never recorded are missing."""
+    home = records.home(RECORD)
+    files = {table: home / f"{attribute}_{table}.csv" for table in TABLES}
+    return {table: records.read_part(file) for table, file in files.items() if file.exists()}
+
+
+def book_tables(corpus: Corpus, *, draws: int = 1000, fewest: int = 50) -> dict[str, pd.DataFrame]:
+    """Tables to lead with: the recorded ones, or this build's where it reads the real captions."""
+    if corpus.synthetic and (known := recorded(corpus.attribute.name)):
+        return known
+    return measure(corpus, draws=draws, fewest=fewest)
+
+
+def shown_naming(naming: pd.DataFrame) -> pd.DataFrame:
+    """One row a captioner and label, outcomes as columns with their intervals."""
+    rows = []
+    for (name, label), part in naming.groupby(["captioner", "label"], sort=False):
+        cells = {row.outcome: _cell(row.value, row.low, row.high) for row in part.itertuples()}
+        rows.append(
+            {
+                "captioner": name,
+                "label": label,
+                **{f"{outcome} (%)": cells[outcome] for outcome in (*OUTCOMES, WRONG_OF_NAMED)},
+                "images": int(part["n"].iloc[0]),
+                "source": part["source"].iloc[0],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def shown_amplification(means: pd.DataFrame) -> pd.DataFrame:
+    """One row a captioner, both directions with their intervals."""
+    rows = []
+    for name, part in means.groupby("captioner", sort=False):
+        cells = {row.direction: _cell(row.value, row.low, row.high, 2) for row in part.itertuples()}
+        first = part.iloc[0]
+        rows.append({"captioner": name, **cells, "objects a caption": first["objects a caption"],
+                     "objects": int(first["objects"]), "images": int(first["n"]), "source": first["source"]})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def most_pushed(singles: pd.DataFrame, classes: tuple[str, str], most: int = 10) -> pd.DataFrame:
+    """Objects whose naming is tilted most, averaged over captioners, by direction.
+
+    `captioners` counts those whose own interval leaves out zero.
+    """
+    rows = []
+    for (direction, name), part in singles.groupby(["direction", "object"]):
+        clear = ((part["low"] > 0) | (part["high"] < 0)).sum()
+        leaning = classes[int(part["leaning"].iloc[0] > 0)]
+        rows.append((direction, name, leaning, part["value"].mean(), part["value"].min(), part["value"].max(),
+                     int(clear), len(part), int(part["images"].iloc[0])))  # fmt: skip
+    columns = ["direction", "object", "humans name it more with", "mean over captioners", "smallest", "largest",
+               "clear", "captioners", "images"]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=columns)
+    size = frame["mean over captioners"].abs()
+    frame = frame.iloc[(-size).argsort(kind="stable")].groupby("direction").head(most)
+    return frame.sort_values("direction", kind="stable").reset_index(drop=True)
+
+
+def class_lic_table(runs: pd.DataFrame, attribute: str, classifier: str) -> pd.DataFrame:
+    """LIC by class of recorded runs, captioners by name in the papers' order."""
+    classes = load_attribute(attribute).classes
+    names = {key: files["name"] for key, files in captioner_files().items()}
+    real = runs[runs["captioner"].isin(names)]
+    table = class_lic(real, attribute, classifier, classes)
+    table.insert(0, "name", table["captioner"].map(names))
+    order = table["captioner"].map({key: i for i, key in enumerate(names)})
+    return table.iloc[order.argsort(kind="stable")].reset_index(drop=True)
+
+
+def wrong_examples(corpus: Corpus, most: int = 6) -> pd.DataFrame:
+    """Captions that name the wrong class though no human caption does; the first of each captioner."""
+    words, classes = class_words(corpus.attribute.name), corpus.attribute.classes
+    columns = ["captioner", "label", "caption", "a human wrote"]
+    if words is None:
+        return pd.DataFrame(columns=columns)
+    captions, rows = gather(corpus), []
+    for name, texts in captions.sets.items():
+        if name in (HUMAN, SILENT):
+            continue
+        for i, caption in enumerate(texts[0]):
+            own, told = int(captions.classes[i]), named_class(caption, words)
+            human = [column.iloc[i] for column in captions.human]
+            if told == 1 - own and all(named_class(text, words) == own for text in human):
+                rows.append((name, classes[own], caption, human[0]))
+                break
+    return pd.DataFrame(rows[:most], columns=columns)
+
+
+def summary(tables: dict[str, pd.DataFrame], classes: tuple[str, str]) -> str:
+    """The answer: who is misnamed more, who is silent, and which way objects are pushed."""
+    lines = []
+    if "naming" in tables:
+        lines += _naming_lines(tables["naming"], classes)
+    lines += _amplification_lines(tables["amplification"])
+    return "\n\n".join(lines)
+
+
+def _naming_lines(naming: pd.DataFrame, classes: tuple[str, str]) -> list[str]:
+    real = naming[~naming["captioner"].isin([HUMAN, SILENT])]
+    wrong = real[real["outcome"] == "wrong"].pivot(
+        index="captioner", columns="label", values="value"
+    )
+    gap = real[(real["outcome"] == "wrong") & (real["label"] == "gap")].set_index("captioner")
+    more = {1: int((gap["low"] > 0).sum()), 0: int((gap["high"] < 0).sum())}
+    rare, common = classes[1], classes[0]
+    worst = gap["value"].abs().idxmax()
+    human = naming[(naming["captioner"] == HUMAN) & (naming["outcome"] == "wrong")].set_index(
+        "label"
+    )["value"]
+    first = naming.iloc[0]
+    where = f"{first['corpus']}, {first['source']}, {int(naming[naming['label'] == 'all']['n'].iloc[0]):,} images"
+    head = (
+        f"**{more[1]} of {len(gap)} captioners name the wrong class more often for {rare} than for {common} images** "
+        f"({more[0]} the other way; {where}). Widest: {worst}, wrong for {wrong.loc[worst, rare]:.1f} % of {rare} and "
+        f"{wrong.loc[worst, common]:.1f} % of {common} images; human captions: {human[rare]:.1f} % and {human[common]:.1f} %."
+    )  # fmt: skip
+    caution = (
+        "Error alone misleads: a captioner that never names a class is never wrong, and never right. "
+        "So the picture shows silence and error together, with such a captioner as a constructed point."
+    )
+    lines = [head, caution]
+    if {"NIC+", "NIC+Equalizer"} <= set(wrong.index):
+        lines.insert(1, _equalizer(naming, rare))
+    return lines
+
+
+def _equalizer(naming: pd.DataFrame, rare: str) -> str:
+    at = naming[naming["label"] == rare].set_index(["captioner", "outcome"])["value"]
+    told = [
+        f"{what} {at['NIC+', outcome]:.1f} → {at['NIC+Equalizer', outcome]:.1f} %"
+        for what, outcome in (("wrong", "wrong"), ("silent", "neutral"), ("right", "right"))
+    ]
+    return f"The Equalizer against NIC+, {rare} images: {', '.join(told)}."
+
+
+def _amplification_lines(means: pd.DataFrame) -> list[str]:
+    lines = []
+    for direction, what in (("A→T", "class to objects"), ("T→A", "objects to class")):
+        part = means[(means["direction"] == direction)].set_index("captioner")
+        if part.empty:
+            continue
+        own = part.drop(index=[HUMAN, SILENT], errors="ignore")
+        human = part.loc[HUMAN]
+        up, down = int((own["low"] > 0).sum()), int((own["high"] < 0).sum())
+        lines.append(
+            f"**{direction}** ({what}): {up} of {len(own)} captioners amplify beyond doubt, {down} reduce; "
+            f"from {_signed(own['value'].min())} to {_signed(own['value'].max())} points over "
+            f"{int(human['objects'])} objects. Humans against each other: {_signed(human['value'])} "
+            f"[{_signed(human['low'])}, {_signed(human['high'])}]."
+        )
+    return lines
+
+
+def _cell(value: float, low: float, high: float, digits: int = 1) -> str:
+    if pd.isna(value):
+        return "–"
+    text = f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+    return text.replace("-", "−")
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
