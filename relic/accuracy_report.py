@@ -19,6 +19,7 @@ from relic.accuracy import (
 from relic.accuracy_turk import CHARACTER_BLEU, RAW_CIDER, character_bleu
 from relic.data.corpus import Corpus
 from relic.data.upstream import captioner_files
+from relic.errors import RelicError
 from relic.results import RECORDED, lic_table
 
 THEIR_WAY = {"BLEU-4": CHARACTER_BLEU, "CIDEr": RAW_CIDER}
@@ -171,10 +172,21 @@ def example_table() -> pd.DataFrame:
     )
 
 
-def summary(frame: pd.DataFrame, pairs: pd.DataFrame, metric: str, classifier: str) -> str:
+def told(frame: pd.DataFrame) -> str:
+    """Which captions a table rests on, as its caption begins."""
+    names = list(dict.fromkeys(frame["corpus"]))
+    text = " and ".join(names)
+    return text[0].upper() + text[1:]
+
+
+def summary(pairs: pd.DataFrame, metric: str, attribute: str, classifier: str) -> str:
     """The answer: does accuracy go with bias?"""
+    if metric not in METRICS:
+        raise RelicError(f"metric {metric!r}", expected=f"one of {', '.join(METRICS)}")
     if pairs.empty:
-        lines = [f"No recorded LIC of the {classifier} classifier to set accuracy against."]
+        lines = [
+            f"No recorded {attribute} LIC of the {classifier} classifier to set accuracy against."
+        ]
     else:
         rho = rank_correlations(pairs).set_index("metric").loc[metric]
         one = pairs[pairs["metric"] == metric].sort_values("value")
@@ -183,10 +195,10 @@ def summary(frame: pd.DataFrame, pairs: pd.DataFrame, metric: str, classifier: s
         verdict = (
             f"**Yes: the {'more' if rho['ρ'] > 0 else 'less'} accurate captioners amplify more.**"
             if clear
-            else "**Not that nine captioners could show it.**"
+            else f"**Not so that {len(one)} captioners could show it.**"
         )
         lines = [
-            f"{verdict} Rank correlation of {metric} with gender LIC over {int(rho['captioners'])} captioners: "
+            f"{verdict} Rank correlation of {metric} with {attribute} LIC over {int(rho['captioners'])} captioners: "
             f"ρ = {_signed(rho['ρ'])}, 95 % interval {_signed(rho['low'])} to {_signed(rho['high'])}, p = {rho['p']:.2f} "
             f"(COCO captions, recorded; {classifier} classifier, {int(one['seeds'].iloc[0])} seeds, {int(one['n'].iloc[0]):,} images). "
             f"The most accurate, {best['name']} ({metric} {best['value']:.1f}), has LIC {_signed(best['LIC'], 1)}; "

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from relic import records
-from relic.attribute import load_attribute
+from relic.attribute import known_attributes, load_attribute
 from relic.data.corpus import Corpus
 from relic.data.upstream import captioner_files
 from relic.direction import (
@@ -20,6 +20,10 @@ from relic.direction import (
 )
 
 TABLES = ("naming", "amplification", "objects")
+NO_WORDS = (
+    "No words name a class of this attribute, so no caption can name the wrong one: "
+    "only the objects it names can be tilted."
+)
 
 
 def recorded(attribute: str) -> dict[str, pd.DataFrame]:
@@ -111,6 +115,36 @@ def wrong_examples(corpus: Corpus, most: int = 6) -> pd.DataFrame:
                 rows.append((name, classes[own], caption, human[0]))
                 break
     return pd.DataFrame(rows[:most], columns=columns)
+
+
+def other_attributes(attribute: str) -> pd.DataFrame:
+    """Recorded numbers of the attributes that the page does not lead with, one row a captioner."""
+    rows = []
+    for other in known_attributes():
+        tables = recorded(other) if other != attribute else {}
+        if not tables:
+            continue
+        naming = tables.get("naming", pd.DataFrame(columns=["captioner", "label", "outcome"]))
+        for name, part in tables["amplification"].groupby("captioner", sort=False):
+            by = {
+                row.direction: _cell(row.value, row.low, row.high, 2) for row in part.itertuples()
+            }
+            own = naming[(naming["captioner"] == name) & (naming["outcome"] == "wrong")]
+            wrong = {row.label: _cell(row.value, row.low, row.high) for row in own.itertuples()}
+            silent = naming[(naming["captioner"] == name) & (naming["outcome"] == "neutral")]
+            silent = {row.label: _cell(row.value, row.low, row.high) for row in silent.itertuples()}
+            rows.append({"attribute": other, "captioner": name, "wrong, all (%)": wrong.get("all", "–"),
+                         "wrong, gap": wrong.get("gap", "–"), "neutral, all (%)": silent.get("all", "–"),
+                         "A→T": by.get("A→T", "–"), "T→A": by.get("T→A", "–"),
+                         "images": int(part["n"].iloc[0])})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def told(tables: dict[str, pd.DataFrame]) -> str:
+    """What the tables rest on, as a caption begins."""
+    first = tables["amplification"].iloc[0]
+    text = f"{first['corpus']}, {first['source']}, {int(first['n']):,} {first['attribute']} images"
+    return text[0].upper() + text[1:]
 
 
 def summary(tables: dict[str, pd.DataFrame], classes: tuple[str, str]) -> str:
