@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -133,6 +134,16 @@ class MeteorScorer(coco_meteor.Meteor):
         lines = [" ".join(["EVAL |||", *map(repr, map(float, row))]) for row in summed]
         return self._ask(lines, answers=2)[1::2, 0]  # of the one line, of all lines: the same
 
+    def __del__(self):
+        """End the process; unlike the base class also where it never started or has died."""
+        process = getattr(self, "meteor_p", None)
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                with suppress(OSError):
+                    pipe.close()
+
     def _ask(self, lines: list[str], answers: int) -> np.ndarray:
         """Numbers that METEOR answers. Few lines at a time: their answers fit the pipe (64 kB)."""
         found = []
@@ -155,8 +166,9 @@ def _meteor_died() -> RelicError:
     )
 
 
+@cache
 def start_meteor() -> MeteorScorer:
-    """A METEOR process; it takes seconds to start, so one serves all captioners."""
+    """The METEOR process; it takes seconds to start, so one serves all captioners."""
     try:
         return MeteorScorer()
     except OSError as error:
@@ -164,15 +176,11 @@ def start_meteor() -> MeteorScorer:
 
 
 def score_captions(
-    candidates: pd.Series,
-    references: pd.Series,
-    draws: np.ndarray,
-    tokenizer: str,
-    meteor: MeteorScorer | None = None,
+    candidates: pd.Series, references: pd.Series, draws: np.ndarray, tokenizer: str
 ) -> pd.DataFrame:
     """Scores of captions by image id against lists of human captions, with intervals.
 
-    `draws`: see `image_draws`, a column each candidate. No METEOR without its process.
+    `draws`: see `image_draws`, a column each candidate. METEOR only with the PTB tokenizer.
     """
     raw, humans = candidates.tolist(), references.loc[candidates.index].tolist()
     words = {**tokenized(raw, tokenizer), **_human_tokens(tuple(map(tuple, humans)), tokenizer)}
@@ -181,7 +189,8 @@ def score_captions(
     gts, res = dict(enumerate(refs)), {i: [text] for i, text in enumerate(texts)}
     for name, metric in (("CIDEr", Cider()), ("ROUGE-L", Rouge())):
         found[name] = _mean_score(metric.compute_score(gts, res)[1], draws)
-    if meteor is not None:
+    if tokenizer == PTB:
+        meteor = start_meteor()
         found["METEOR"] = _corpus_score(meteor.scores, meteor.counts(texts, refs), draws)
     rows = [(name, tokenizer, *found[name]) for name in METRICS if name in found]
     their_way = Cider().compute_score(dict(enumerate(humans)), {i: [c] for i, c in enumerate(raw)})
@@ -233,16 +242,15 @@ def accuracy(
     taken where they were computed from the same captions. `record`: keep each captioner as it is done.
     """
     references, tokenizer = references_of(corpus), FALLBACK if java_problem() else PTB
-    frames, meteor = [], None
+    frames = []
     for captioner, variant in list(sets) or [(name, "standard") for name in corpus.captioners]:
         captions = corpus.captions(captioner, variant)
         captions = captions[captions.index.isin(references.index)].sort_index()
         mark = _mark(captions, references, draws, seed)
         known = _known(recorded, captioner, variant, mark)
         if known is None:
-            meteor = start_meteor() if tokenizer == PTB and meteor is None else meteor
             table = image_draws(len(captions), draws, seed)
-            known = score_captions(captions, references, table, tokenizer, meteor).assign(
+            known = score_captions(captions, references, table, tokenizer).assign(
                 corpus=corpus.name, attribute=corpus.attribute.name, captioner=captioner,
                 captions=variant, fingerprint=mark, source=records.BUILT,
             )  # fmt: skip

@@ -23,6 +23,7 @@ from relic.text import tokenize
 OUTCOMES = ("right", "wrong", "both", "neutral")
 WRONG_OF_NAMED = "wrong of named"
 HUMAN, SILENT = "Human", "Always neutral (constructed)"
+DIRECTIONS = ("A→T", "A→T, equal rates", "T→A")
 RECORD = "direction"
 NEUTRAL_WORDS = {"he": "they", "she": "they", "his": "their", "her": "their", "hers": "theirs",
                  "him": "them", "himself": "themself", "herself": "themself", "pregnant": "",
@@ -155,6 +156,7 @@ def _shares(table: np.ndarray, draws: np.ndarray, kept: np.ndarray):
 def amplification(captions: Captions, draws: np.ndarray, fewest: int = 50):
     """BiasAmp A→T and T→A of each set of captions: a frame of means, and one of single objects.
 
+    `A→T, equal rates`: with each object scaled to the rate at which humans name it (`at_human_rate`).
     Objects that humans name in fewer than `fewest` images are left out. Humans are compared with each other:
     each of the five captions with the other four, averaged. `objects a caption`: how many of them it names.
     """
@@ -170,13 +172,14 @@ def amplification(captions: Captions, draws: np.ndarray, fewest: int = 50):
         tables = human if name == HUMAN else [object_table(column)[:, kept] for column in texts]
         held_out = {HUMAN: [0, 1, 2, 3, 4], SILENT: [0]}.get(name, [None] * len(texts))
         named = _named(texts, words).astype(float) if words else None
-        for direction in ("A→T", "T→A") if words else ("A→T",):
+        for direction in DIRECTIONS if words else DIRECTIONS[:2]:
             found = []
             for column, own in enumerate(held_out):
                 truth = np.mean([t for i, t in enumerate(human) if i != own], axis=0)
                 leaning, y = human_leaning(captions.classes, truth), captions.classes
-                if direction == "A→T":
+                if direction != "T→A":
                     said, measure = tables[column], attribute_to_objects
+                    said = said if direction == "A→T" else at_human_rate(said, truth)
                 else:
                     said = np.where(named[:, column] >= BOTH, np.nan, named[:, column])
                     said, measure = np.where(said < 0, np.nan, said), objects_to_attribute
@@ -186,7 +189,7 @@ def amplification(captions: Captions, draws: np.ndarray, fewest: int = 50):
             value, spread = _mean(whole[None])[0], interval(_mean(drawn))
             rate = float(np.mean([table.sum(axis=1).mean() for table in tables]))
             means.append((name, direction, value, *spread, int(np.isfinite(whole).sum()), rate))
-            if name in (HUMAN, SILENT):
+            if name in (HUMAN, SILENT) or direction == DIRECTIONS[1]:
                 continue
             singles += [
                 (name, direction, names[i], float(leaning[i]), whole[i], *interval(drawn[:, i]),
@@ -200,6 +203,19 @@ def amplification(captions: Captions, draws: np.ndarray, fewest: int = 50):
         _told(frame.assign(attribute=captions.corpus.attribute.name), captions, draws)
         for frame in (first, pd.DataFrame(singles, columns=single))
     )
+
+
+def at_human_rate(said: np.ndarray, human: np.ndarray) -> np.ndarray:
+    """Objects scaled so that each is named as often as by humans: what is left is the tilt.
+
+    A captioner that names every object twice as often doubles A→T without any tilt of its own.
+
+    >>> at_human_rate(np.array([[1.0], [1.0]]), np.array([[0.5], [0.0]])).tolist()
+    [[0.25], [0.25]]
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = human.mean(axis=0) / said.mean(axis=0)
+    return said * np.where(np.isfinite(scale), scale, np.nan)
 
 
 def _mean(values: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ from relic.attribute import known_attributes, load_attribute
 from relic.data.corpus import Corpus
 from relic.data.upstream import captioner_files
 from relic.direction import (
+    DIRECTIONS,
     HUMAN,
     OUTCOMES,
     RECORD,
@@ -20,6 +21,11 @@ from relic.direction import (
 )
 
 TABLES = ("naming", "amplification", "objects")
+WHAT = (
+    "class to objects",
+    "every object at the human rate, so only its tilt counts",
+    "objects to class",
+)
 NO_WORDS = (
     "No words name a class of this attribute, so no caption can name the wrong one: "
     "only the objects it names can be tilted."
@@ -135,7 +141,7 @@ def other_attributes(attribute: str) -> pd.DataFrame:
             silent = {row.label: _cell(row.value, row.low, row.high) for row in silent.itertuples()}
             rows.append({"attribute": other, "captioner": name, "wrong, all (%)": wrong.get("all", "–"),
                          "wrong, gap": wrong.get("gap", "–"), "neutral, all (%)": silent.get("all", "–"),
-                         "A→T": by.get("A→T", "–"), "T→A": by.get("T→A", "–"),
+                         **{direction: by.get(direction, "–") for direction in DIRECTIONS},
                          "images": int(part["n"].iloc[0])})  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -196,7 +202,7 @@ def _equalizer(naming: pd.DataFrame, rare: str) -> str:
 
 def _amplification_lines(means: pd.DataFrame) -> list[str]:
     lines = []
-    for direction, what in (("A→T", "class to objects"), ("T→A", "objects to class")):
+    for direction, what in zip(DIRECTIONS, WHAT, strict=True):
         part = means[(means["direction"] == direction)].set_index("captioner")
         if part.empty:
             continue

@@ -47,7 +47,7 @@ def naming_figure(naming: pd.DataFrame, classes: tuple[str, str]) -> plt.Axes:
 
 def amplification_figure(means: pd.DataFrame) -> plt.Axes:
     """BiasAmp of each set of captions with its interval, a panel each direction."""
-    means = means[means["captioner"] != SILENT]
+    means = means[(means["captioner"] != SILENT) & means["direction"].isin(["A→T", "T→A"])]
     names = list(means["captioner"].unique())
     directions = list(means["direction"].unique())
     colours = captioner_colours(names)
