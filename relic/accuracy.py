@@ -14,7 +14,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -122,12 +121,18 @@ class MeteorScorer(coco_meteor.Meteor):
     """METEOR 1.5 as the COCO tools run it, with its match counts kept by image."""
 
     def counts(self, candidates: list[str], references: list[list[str]]) -> np.ndarray:
-        """Match counts of each image; their sum over images is all that the score depends on."""
+        """Match counts of each image; their sum over images is all that the score depends on.
+
+        METEOR counts a caption that equals a reference as no fragment when it sums up.
+        """
         lines = []
         for candidate, texts in zip(candidates, references, strict=True):
             texts = [text.replace("|||", " ") for text in (*texts, candidate)]  # its separator
             lines.append(" ||| ".join(["SCORE", *texts]))
-        return self._ask(lines, answers=1)
+        counts = self._ask(lines, answers=1)
+        said, meant, fragments, matched = counts[:, [0, 1, 20, 21]].T
+        counts[(said == meant) & (said == matched) & (fragments == 1), 20] = 0
+        return counts
 
     def scores(self, summed: np.ndarray) -> np.ndarray:
         """The corpus score of summed counts, a row each, by METEOR itself."""
@@ -140,9 +145,6 @@ class MeteorScorer(coco_meteor.Meteor):
         if process is not None:
             process.kill()
             process.wait()
-            for pipe in (process.stdin, process.stdout, process.stderr):
-                with suppress(OSError):
-                    pipe.close()
 
     def _ask(self, lines: list[str], answers: int) -> np.ndarray:
         """Numbers that METEOR answers. Few lines at a time: their answers fit the pipe (64 kB)."""

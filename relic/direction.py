@@ -146,9 +146,9 @@ def _shares(table: np.ndarray, draws: np.ndarray, kept: np.ndarray):
     """Percent of each outcome, and wrong of named: of the images as they are, and of each draw."""
     found = []
     for weights in (np.ones((1, int(kept.sum()))), draws[:, kept]):
-        shares = 100 * (weights @ table[kept]) / weights.sum(axis=1, keepdims=True)
-        named = shares[:, 0] + shares[:, 1]
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"):  # a draw may hold no such image
+            shares = 100 * (weights @ table[kept]) / weights.sum(axis=1, keepdims=True)
+            named = shares[:, 0] + shares[:, 1]
             found.append(np.column_stack([shares, 100 * shares[:, 1] / named]))
     return found[0][0], found[1]
 

@@ -1,5 +1,7 @@
 """The COCO metrics: ours are pycocoevalcap's, with or without Java."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -131,15 +133,14 @@ def test_a_meteor_that_dies_is_an_error_with_a_mend(monkeypatch, tmp_path):
 def test_characters_make_strangers_alike():
     words = accuracy_report.example_table()
     assert words["BLEU-4, words"].iloc[1] < 1
-    assert words["BLEU-4, characters"].iloc[1] > 25
+    assert words["BLEU-4, characters"].iloc[1] > 20
     assert character_bleu(["a dog"], [["a dog"]])[0] == pytest.approx(1)
 
 
-def test_a_corpus_without_human_captions_cannot_be_scored(tiny):
-    from relic.data.upstream import load_real
-
+def test_a_corpus_without_human_captions_cannot_be_scored(corpus):
+    nobody = replace(corpus, human=corpus.human.iloc[:0])
     with pytest.raises(RelicError, match="no human captions"):
-        accuracy.references_of(load_real(tiny.root, "race"))
+        accuracy.references_of(nobody)
 
 
 def test_recorded_scores_are_taken_only_for_the_same_captions(corpus, scores, monkeypatch):
