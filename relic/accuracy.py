@@ -123,15 +123,15 @@ class MeteorScorer(coco_meteor.Meteor):
     def counts(self, candidates: list[str], references: list[list[str]]) -> np.ndarray:
         """Match counts of each image; their sum over images is all that the score depends on.
 
-        METEOR counts a caption that equals a reference as no fragment when it sums up.
+        When METEOR sums up, a caption that matches a reference wholly, in one piece, has no fragment.
         """
         lines = []
         for candidate, texts in zip(candidates, references, strict=True):
             texts = [text.replace("|||", " ") for text in (*texts, candidate)]  # its separator
             lines.append(" ||| ".join(["SCORE", *texts]))
         counts = self._ask(lines, answers=1)
-        said, meant, fragments, matched = counts[:, [0, 1, 20, 21]].T
-        counts[(said == meant) & (said == matched) & (fragments == 1), 20] = 0
+        whole = (counts[:, [0, 1]] == counts[:, [21, 22]]).all(axis=1)  # lengths, matched words
+        counts[whole & (counts[:, 20] == 1), 20] = 0
         return counts
 
     def scores(self, summed: np.ndarray) -> np.ndarray:

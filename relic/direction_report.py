@@ -215,7 +215,21 @@ def _amplification_lines(means: pd.DataFrame) -> list[str]:
             f"{int(human['objects'])} objects. Humans against each other: {_signed(human['value'])} "
             f"[{_signed(human['low'])}, {_signed(human['high'])}]."
         )
-    return lines
+    return [*lines, *_rate_or_tilt(means)]
+
+
+def _rate_or_tilt(means: pd.DataFrame) -> list[str]:
+    """Whether A→T outlives equal rates of naming; nothing to say where it does."""
+    own = means[~means["captioner"].isin([HUMAN, SILENT])]
+    up = own[own["low"] > 0].groupby("direction").size().reindex(DIRECTIONS, fill_value=0)
+    if up["A→T, equal rates"] >= up["A→T"]:
+        return []
+    rates = own.loc[own["direction"] == "A→T", "objects a caption"]
+    human = means.loc[means["captioner"] == HUMAN, "objects a caption"].iloc[0]
+    return [
+        f"So most of A→T is rate, not tilt: captioners name {rates.min():.2f} to {rates.max():.2f} objects a caption, "
+        f"humans {human:.2f}. At equal rates {up['A→T, equal rates']} of {len(rates)} still amplify."
+    ]
 
 
 def _cell(value: float, low: float, high: float, digits: int = 1) -> str:
