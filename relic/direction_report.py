@@ -101,7 +101,8 @@ def class_lic_table(runs: pd.DataFrame, attribute: str, classifier: str) -> pd.D
     table = class_lic(real, attribute, classifier, classes)
     table.insert(0, "name", table["captioner"].map(names))
     order = table["captioner"].map({key: i for i, key in enumerate(names)})
-    return table.iloc[order.argsort(kind="stable")].reset_index(drop=True)
+    table = table.iloc[order.argsort(kind="stable")].reset_index(drop=True)
+    return table[["name", "label", "LIC", "std over seeds", "seeds", "source"]]
 
 
 def wrong_examples(corpus: Corpus, most: int = 6) -> pd.DataFrame:
@@ -155,11 +156,25 @@ def told(tables: dict[str, pd.DataFrame]) -> str:
 
 def summary(tables: dict[str, pd.DataFrame], classes: tuple[str, str]) -> str:
     """The answer: who is misnamed more, who is silent, and which way objects are pushed."""
-    lines = []
-    if "naming" in tables:
-        lines += _naming_lines(tables["naming"], classes)
-    lines += _amplification_lines(tables["amplification"])
-    return "\n\n".join(lines)
+    lines = _naming_lines(tables["naming"], classes) if "naming" in tables else []
+    up, of = _amplifying(tables["amplification"])
+    text = (
+        f"Objects: {up['A→T']} of {of} captioners name objects with a wider gap between {classes[0]} and {classes[1]} "
+        f"images than humans do, {up['A→T, equal rates']} of {of} once objects are named as often as humans name them."
+    )
+    return "\n\n".join([*lines, text])
+
+
+def amplification_summary(tables: dict[str, pd.DataFrame]) -> str:
+    """BiasAmp in words: how many captioners amplify, by direction, and against which floor."""
+    return "\n".join(f"- {line}" for line in _amplification_lines(tables["amplification"]))
+
+
+def _amplifying(means: pd.DataFrame) -> tuple[pd.Series, int]:
+    """Captioners whose interval lies above zero, by direction, and how many captioners there are."""
+    own = means[~means["captioner"].isin([HUMAN, SILENT])]
+    up = own[own["low"] > 0].groupby("direction").size().reindex(DIRECTIONS, fill_value=0)
+    return up, own["captioner"].nunique()
 
 
 def _naming_lines(naming: pd.DataFrame, classes: tuple[str, str]) -> list[str]:
@@ -220,24 +235,25 @@ def _amplification_lines(means: pd.DataFrame) -> list[str]:
 
 def _rate_or_tilt(means: pd.DataFrame) -> list[str]:
     """Whether A→T outlives equal rates of naming; nothing to say where it does."""
+    up, of = _amplifying(means)
     own = means[~means["captioner"].isin([HUMAN, SILENT])]
-    up = own[own["low"] > 0].groupby("direction").size().reindex(DIRECTIONS, fill_value=0)
     if up["A→T, equal rates"] >= up["A→T"]:
         return []
     rates = own.loc[own["direction"] == "A→T", "objects a caption"]
     human = means.loc[means["captioner"] == HUMAN, "objects a caption"].iloc[0]
     return [
         f"So most of A→T is rate, not tilt: captioners name {rates.min():.2f} to {rates.max():.2f} objects a caption, "
-        f"humans {human:.2f}. At equal rates {up['A→T, equal rates']} of {len(rates)} still amplify."
+        f"humans {human:.2f}. At equal rates {up['A→T, equal rates']} of {of} still amplify."
     ]
 
 
 def _cell(value: float, low: float, high: float, digits: int = 1) -> str:
     if pd.isna(value):
         return "–"
+    value, low, high = (round(number, digits) + 0.0 for number in (value, low, high))  # no −0.00
     text = f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
     return text.replace("-", "−")
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
+    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")  # no −0.00
