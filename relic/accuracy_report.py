@@ -24,7 +24,7 @@ from relic.results import RECORDED, lic_table
 
 THEIR_WAY = {"BLEU-4": CHARACTER_BLEU, "CIDEr": RAW_CIDER}
 EXAMPLES = (  # written for this page
-    ("a man riding a wave on a surfboard", "A man rides a wave on his surfboard."),
+    ("a man riding a wave on a surfboard", "A man riding a wave on his surfboard."),
     ("a man riding a wave on a surfboard", "A woman is cutting a cake in the kitchen."),
 )
 
@@ -40,7 +40,8 @@ def book_accuracy(corpus: Corpus, *, draws: int = 1000, again: bool = False) -> 
         sets += [("nic", "th10")] if "nic" in corpus.captioners else []
     built = accuracy(corpus, sets=sets, draws=draws, recorded=None if again else known)
     kept = known[~known["name"].isin(built["name"])] if len(known) else known
-    return pd.concat([frame for frame in (built, kept) if len(frame)], ignore_index=True)
+    frames = (kept, built) if corpus.synthetic else (built, kept)  # real captions first
+    return pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
 
 
 def recorded_accuracy() -> pd.DataFrame:
@@ -195,7 +196,7 @@ def summary(pairs: pd.DataFrame, metric: str, attribute: str, classifier: str) -
         verdict = (
             f"**Yes: the {'more' if rho['ρ'] > 0 else 'less'} accurate captioners amplify more.**"
             if clear
-            else f"**Not so that {len(one)} captioners could show it.**"
+            else f"**Undecided: {len(one)} captioners cannot tell.**"
         )
         lines = [
             f"{verdict} Rank correlation of {metric} with {attribute} LIC over {int(rho['captioners'])} captioners: "

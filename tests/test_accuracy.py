@@ -132,6 +132,7 @@ def test_a_meteor_that_dies_is_an_error_with_a_mend(monkeypatch, tmp_path):
 
 def test_characters_make_strangers_alike():
     words = accuracy_report.example_table()
+    assert words["BLEU-4, words"].iloc[0] > 50
     assert words["BLEU-4, words"].iloc[1] < 1
     assert words["BLEU-4, characters"].iloc[1] > 20
     assert character_bleu(["a dog"], [["a dog"]])[0] == pytest.approx(1)
