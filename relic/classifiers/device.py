@@ -22,7 +22,9 @@ def deterministic(seed: int) -> None:
     np.random.seed(seed)  # transformers draws from the global generator
     torch.manual_seed(seed)
     torch.use_deterministic_algorithms(True, warn_only=True)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # a check for bugs; a tenth of the time
+    torch.utils.deterministic.fill_uninitialized_memory = (
+        False  # a check for bugs; a tenth of the time
+    )
     torch.backends.cudnn.benchmark = False
 
 
