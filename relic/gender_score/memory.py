@@ -9,6 +9,7 @@ import os
 import re
 import uuid
 import warnings
+import zipfile
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -77,7 +78,7 @@ class Memory:
             try:
                 with np.load(file, allow_pickle=False) as kept:
                     hashes, rows = kept["hashes"].tobytes(), kept["rows"]
-            except (OSError, ValueError, KeyError, EOFError) as error:
+            except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
                 warnings.warn(
                     f"{file} is ignored, it will be computed again: {error}", stacklevel=3
                 )

@@ -18,7 +18,18 @@ IMAGENET = {0: "tench, Tinca tinca", 1: "laptop, laptop computer", 2: "person", 
 def models(tmp_path_factory) -> dict[str, str]:
     """A ResNet, a CLIP and a DETR of a few thousand random weights, saved as transformers does."""
     import torch
-    from transformers import CLIPConfig, CLIPImageProcessorPil, CLIPModel, CLIPProcessor, CLIPTokenizer, DetrConfig, DetrForObjectDetection, DetrImageProcessorPil, ResNetConfig, ResNetForImageClassification  # fmt: skip
+    from transformers import (  # fmt: skip
+        CLIPConfig,
+        CLIPImageProcessorPil,
+        CLIPModel,
+        CLIPProcessor,
+        CLIPTokenizer,
+        DetrConfig,
+        DetrForObjectDetection,
+        DetrImageProcessorPil,
+        ResNetConfig,
+        ResNetForImageClassification,
+    )
     from transformers.models.convnext.image_processing_pil_convnext import (
         ConvNextImageProcessorPil,
     )
