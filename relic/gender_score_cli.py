@@ -14,7 +14,7 @@ def objects(
     out: Annotated[Path, typer.Option(help="CSV file; an existing one is continued.")],
     resnet: Annotated[
         str, typer.Option(help="Hub name or directory; - for none.")
-    ] = "microsoft/resnet-152",  # fmt: skip
+    ] = "microsoft/resnet-152",
     clip: Annotated[str, typer.Option(help="The same.")] = "openai/clip-vit-base-patch32",
     detector: Annotated[str, typer.Option(help="The same.")] = "facebook/detr-resnet-50",
     clip_labels: Annotated[
@@ -29,10 +29,16 @@ def objects(
     given = {"resnet": resnet, "clip": clip, "detector": detector}
     labels = clip_labels.read_text(encoding="utf-8").split("\n") if clip_labels else CLIP_LABELS
     frame = see_objects(
-        images, out, models={kind: name for kind, name in given.items() if name != "-"},
-        clip_labels=[label for label in labels if label], threshold=threshold, agreement=agreement,
-    )  # fmt: skip
-    print(f"{int(frame['label'].notna().sum())} objects of {frame['image_id'].nunique()} images in {out}")  # fmt: skip
+        images,
+        out,
+        models={kind: name for kind, name in given.items() if name != "-"},
+        clip_labels=[label for label in labels if label],
+        threshold=threshold,
+        agreement=agreement,
+    )
+    print(
+        f"{int(frame['label'].notna().sum())} objects of {frame['image_id'].nunique()} images in {out}"
+    )
 
 
 @app.command()
@@ -44,11 +50,11 @@ def score(
     ] = "n-gram",
     encoder: Annotated[
         str, typer.Option(help="Sentence encoder or file of word vectors.")
-    ] = "all-MiniLM-L6-v2",  # fmt: skip
+    ] = "all-MiniLM-L6-v2",
     human: Annotated[
         Path | None,
         typer.Option(help="COCO caption annotations; the n-gram model is fitted on them."),
-    ] = None,  # fmt: skip
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="Also a row a caption, to this file.")] = None,
 ) -> None:
     """Score captions by image id and print the means."""
@@ -74,10 +80,14 @@ def score(
     print(f"captions with objects: {len(scores)} of {len(texts)}")
     for gender, part in scores.groupby("gender"):
         mean, spread = part["score"].mean(), part["score"].std()
-        print(f"{gender}: {len(part)} captions, mean score {mean:.4f}, standard deviation {spread:.4f}")  # fmt: skip
+        print(
+            f"{gender}: {len(part)} captions, mean score {mean:.4f}, standard deviation {spread:.4f}"
+        )
     men, women = scores["score_man"].mean(), scores["score_woman"].mean()
     n = int(scores["score_man"].notna().sum())
-    print(f"ratio to men, person set to man and woman: {ratio_to_men(men, women):.4f} ({n} captions)")  # fmt: skip
+    print(
+        f"ratio to men, person set to man and woman: {ratio_to_men(men, women):.4f} ({n} captions)"
+    )
 
 
 @app.command()

@@ -22,7 +22,7 @@ from relic.gender_score.distance import (
     train_labels,
 )
 from relic.gender_score.images import _write
-from relic.gender_score.prior import GEMMA, NGRAM, load_prior
+from relic.gender_score.prior import GEMMA, NGRAM, NGram, load_prior
 from relic.gender_score.score import similarity
 from relic.gender_score.study import karpathy_study, lic_study
 from relic.gender_score.tables import (
@@ -37,7 +37,7 @@ from relic.gender_score.visual import AUTHORS_FILE
 
 DIRECTORY = paths.RESULTS / "gender_score"
 RECORDED, HERE = "recorded", "this build"  # the `source` of a row
-GEMMA_CAPTIONS, GEMMA_IMAGES = 400, 100  # gemma takes a tenth of a second a caption and more
+GEMMA_CAPTIONS = 400  # gemma takes a tenth of a second a caption and more
 
 
 def recorded(name: str) -> pd.DataFrame:
@@ -48,7 +48,7 @@ def recorded(name: str) -> pd.DataFrame:
     return pd.read_csv(file).assign(source=RECORDED)
 
 
-def record(directory: str | Path = DIRECTORY, *, gemma: bool = True) -> list[str]:
+def record(directory: str | Path = DIRECTORY) -> list[str]:
     """Compute every recorded table on the real captions; returns their names.
 
     Needs the real captions and the extras. Language model and encoder keep what they said, so a
@@ -62,17 +62,14 @@ def record(directory: str | Path = DIRECTORY, *, gemma: bool = True) -> list[str
     choices = [(nine, prior, minilm), (test, prior, minilm)]
     words = list(nine.words())
     choices += [(nine, prior, load_encoder(name, words)) for name in (GLOVE, GLOVE + DEBIASED)]
-    choices.append((lic_study(corpus, threshold=0.0), prior, minilm))
-    if gemma:
-        choices.append((lic_study(corpus, images=GEMMA_IMAGES), load_prior(GEMMA), minilm))
-        choices.append((lic_study(corpus, images=GEMMA_IMAGES), prior, minilm))
+    choices.append((nine, NGram(corpus.human["caption"], order=2), minilm))
     tables["scores"] = pd.concat([score_table(*choice) for choice in choices])
     tables["estimation"] = pd.concat([estimation_table(*choice) for choice in choices])
     tables["objects"] = pd.concat([object_table(*choice) for choice in choices[:2]])
     tables["lic"] = lic_agreement(tables["scores"], tables["estimation"])
     of_nine = tables["scores"][tables["scores"]["corpus"] != test.name]
     tables["choices"] = choice_agreement(of_nine)
-    tables["published"], tables["counts"] = authors_file(minilm, prior, gemma)
+    tables["published"], tables["counts"] = authors_file(minilm, prior)
     for name, frame in tables.items():
         _write(directory / f"{name}.csv", frame.round(6).to_csv(index=False))
     about = {
@@ -94,7 +91,7 @@ def distances(labels: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     return distance_table(labels, encoders, "COCO Captions"), pd.concat(nearest)
 
 
-def authors_file(encoder, ngram, gemma: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
+def authors_file(encoder, ngram) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Our scores of the authors' captions against their column; counts against table 5.
 
     Labels and confidences as they are in the file, so that only encoder and prior differ.
@@ -103,12 +100,12 @@ def authors_file(encoder, ngram, gemma: bool = True) -> tuple[pd.DataFrame, pd.D
     close = similarity(encoder, list(rows["caption"]), list(rows["labels"]))
     gpt2 = rows["gpt2_mean_token_probability"].to_numpy()
     priors = {"GPT-2 (authors' column)": gpt2, ngram.name: ngram.probabilities(rows["caption"])}
-    if gemma:
-        some = rows.sort_values("image_id").sample(GEMMA_CAPTIONS, random_state=0).index
-        chosen = rows.index.isin(some)
-        model, own = load_prior(GEMMA), np.full(len(rows), np.nan)
-        own[chosen] = model.probabilities(rows["caption"][chosen])
-        priors[model.name] = own
-        priors["GPT-2 (authors' column), the same captions"] = np.where(chosen, gpt2, np.nan)
+    some = rows.sort_values("image_id").sample(GEMMA_CAPTIONS, random_state=0).index
+    chosen = rows.index.isin(some)
+    model, own = load_prior(GEMMA), np.full(len(rows), np.nan)
+    own[chosen] = model.probabilities(rows["caption"][chosen])
+    priors[model.name] = own
+    priors["GPT-2 (authors' column), the same captions"] = np.where(chosen, gpt2, np.nan)
+    priors[f"{ngram.name}, the same captions"] = np.where(chosen, priors[ngram.name], np.nan)
     table = against_published(rows, close, priors)
     return table.assign(encoder=encoder.name), count_check(rows["caption"])

@@ -17,7 +17,6 @@ from relic.gender_score.score import score_captions
 from relic.gender_score.visual import AUTHORS_FILE, THRESHOLD, contexts, read_objects
 
 AUTHORS_CAPTIONER = "ViLBERT (authors' file)"  # its counts of man and woman are ViLBERT's, table 5
-RESULTS = {"GAIC": "results_karpathy_test_gaic.json", "GAICES": "results_karpathy_test_gaices.json"}
 
 
 @dataclass(eq=False)
@@ -81,16 +80,14 @@ def lic_study(corpus: Corpus, *, threshold: float = THRESHOLD, images: int = 0) 
     return Study(name, corpus.synthetic, captions, found.loc[ids], human)
 
 
-def karpathy_study(*, threshold: float = THRESHOLD) -> Study:
-    """The Karpathy test split: the authors' captions and what else is there in results format."""
-    directory = real_directory()
+def karpathy_study(*, threshold: float = THRESHOLD, images: int = 0) -> Study:
+    """The Karpathy test split with the authors' captions and objects."""
     file = _file(AUTHORS_FILE)
     found = contexts(read_objects(file), threshold=threshold)
+    if images:
+        found = found.sample(min(images, len(found)), random_state=0).sort_index()
     rows = pd.read_csv(file)
     captions = {AUTHORS_CAPTIONER: rows.set_index("image_id")["caption"]}
-    for name, result in RESULTS.items():
-        if (directory / "coco" / result).is_file():
-            captions[name] = read_results(directory / "coco" / result)
     captions = {name: s[s.index.isin(found.index)].sort_index() for name, s in captions.items()}
     human = []
     for image_id, texts in read_coco(_file("coco/captions_karpathy_test.json")).items():
@@ -100,9 +97,10 @@ def karpathy_study(*, threshold: float = THRESHOLD) -> Study:
     return Study(name, False, captions, found, human[human["image_id"].isin(found.index)])
 
 
-def studies(corpus: Corpus) -> list[Study]:
-    """The embedded corpus, or the nine captioners and the Karpathy test split."""
-    return [lic_study(corpus)] if corpus.synthetic else [lic_study(corpus), karpathy_study()]
+def studies(corpus: Corpus, images: int = 0) -> list[Study]:
+    """The embedded corpus, or the nine captioners and the Karpathy test split; so many images."""
+    nine = lic_study(corpus, images=images)
+    return [nine] if corpus.synthetic else [nine, karpathy_study(images=images)]
 
 
 def read_results(file: str | Path) -> pd.Series:
@@ -111,6 +109,8 @@ def read_results(file: str | Path) -> pd.Series:
     expected = 'COCO\'s results format: [{"image_id": 1, "caption": "..."}], each image once'
     try:
         rows = json.loads(file.read_text(encoding="utf-8-sig"))
+        if not isinstance(rows, list):
+            raise TypeError(type(rows).__name__)
         pairs = [(row["image_id"], row["caption"]) for row in rows]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RelicError(f"{file} holds no captions: {error!r}", expected=expected) from error

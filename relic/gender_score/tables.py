@@ -16,13 +16,14 @@ from relic.gender_score.formula import (
     ratio_to_neutral,
     truncated,
 )
-from relic.gender_score.score import cooccurrence, estimated, word_counts
+from relic.gender_score.score import cloze, cooccurrence, estimated, similarity, word_counts
 from relic.gender_score.study import Study
 from relic.gender_score.wording import PERSONS, gender_of
 from relic.text import tokenize
 
 DISTANCE, SCORE = "Gender Object Distance", "Gender Score"  # the paper's names of the methods
 COUNTED, ESTIMATED = "Object Gender Co-Occ", "Gender Score Estimation"
+HUMAN = {"man": 930, "woman": 291}  # the paper's human counts, its table 3, first row
 OBJECTS = ("skateboard", "kitchen", "motorcycle", "baseball")  # of table 4
 
 
@@ -90,6 +91,7 @@ def estimation_table(study: Study, prior, encoder) -> pd.DataFrame:
     """Table 5: captions that state man or woman, and what the estimation fills in for the same.
 
     `agreement`: share of these captions whose own gender scores higher than the other.
+    `prior alone`, `similarity alone`: share to which the language model, or the encoder, gives man.
     """
     rows = []
     for name, scores in study.scores(prior, encoder).items():
@@ -105,10 +107,59 @@ def estimation_table(study: Study, prior, encoder) -> pd.DataFrame:
                     "method": method, "captioner": name, "man": man, "woman": woman,
                     "to_m": ratio_to_men(man, woman), "low": low, "high": high,
                     "agreement": float(same.mean()) if method == ESTIMATED and len(same) else np.nan,
+                    "prior alone": _leans_to_man(part, "prior") if method == ESTIMATED else np.nan,
+                    "similarity alone": _leans_to_man(part, "similarity") if method == ESTIMATED else np.nan,
                     "captions": len(part),
                 }
             )  # fmt: skip
     return _named(rows, study, prior, encoder)
+
+
+def _leans_to_man(scores: pd.DataFrame, column: str) -> float:
+    """Share of captions whose form with man has the higher value."""
+    return float((scores[f"{column}_man"] > scores[f"{column}_woman"]).mean())
+
+
+def cloze_table(study: Study, prior, encoder) -> pd.DataFrame:
+    """Which of "this is a man" and "this is a woman" a caption makes likelier; by captioner."""
+    rows = []
+    for name, captions in study.captions.items():
+        frame = cloze(captions, study.contexts, prior, encoder)
+        part = frame[frame["gender"].isin(PERSONS[1:])]
+        guess = estimated(part)
+        values = np.stack([(guess == p).to_numpy(dtype=float) for p in PERSONS[1:]], axis=1)
+        man, woman = values.sum(axis=0).astype(int)
+        low, high = _interval(values, lambda m: ratio_to_men(m[:, 0], m[:, 1]))
+        rows.append(
+            {
+                "captioner": name, "man": man, "woman": woman, "to_m": ratio_to_men(man, woman),
+                "low": low, "high": high, "agreement": float((guess == part["gender"]).mean()),
+                "captions": len(part),
+            }
+        )  # fmt: skip
+    return _named(rows, study, prior, encoder)
+
+
+def example_table(prior, encoder, confidence: float) -> pd.DataFrame:
+    """Figure 2: three masked captions, man and woman filled in; the paper's values and ours.
+
+    The paper does not give P(c_o) of these objects: `confidence` stands for it.
+    """
+    theirs, rows = published("estimation_examples"), []
+    for each in theirs.to_dict("records"):
+        shown = {"object": each["object"], "caption": each["caption"]}
+        rows.append(
+            {
+                **shown, "distance man": each["distance_man"], "distance woman": each["distance_woman"],
+                "score man": each["score_man"], "score woman": each["score_woman"], "source": "published",
+            }
+        )  # fmt: skip
+        texts = [each["caption"].replace("[MASK]", p) for p in PERSONS[1:]]
+        close = similarity(encoder, texts, [each["object"]] * 2)
+        score = belief_revision(prior.probabilities(texts), close, confidence)
+        found = {"distance man": close[0], "distance woman": close[1], "score man": score[0], "score woman": score[1]}  # fmt: skip
+        rows.append({**shown, **found, "source": "this build"})
+    return pd.DataFrame(rows)
 
 
 def _named(rows: list[dict], study: Study, prior, encoder) -> pd.DataFrame:
@@ -182,9 +233,6 @@ def leakage_check() -> pd.DataFrame:
                 }
             )  # fmt: skip
     return pd.DataFrame(rows)
-
-
-HUMAN = {"man": 930, "woman": 291}  # the paper's human counts, its table 3, first row
 
 
 def published(name: str) -> pd.DataFrame:

@@ -23,8 +23,10 @@ from relic.gender_score.tables import (
     DISTANCE,
     ESTIMATED,
     SCORE,
+    cloze_table,
     count_check,
     estimation_table,
+    example_table,
     left_out,
     object_table,
     rank_correlation,
@@ -103,6 +105,22 @@ def test_estimation_table_by_hand(study, prior, encoder):
     assert table.loc[ESTIMATED, "agreement"] == pytest.approx(2 / 3)
 
 
+def test_cloze_table_by_hand(study, prior, encoder):
+    """The hypothesis about a man has the higher prior, whatever the caption."""
+    row = cloze_table(study, prior, encoder).iloc[0]
+    assert (row["man"], row["woman"], row["captions"]) == (3, 0, 3)
+    assert row["to_m"] == 1.0
+
+
+def test_examples_of_figure_2(prior, encoder):
+    """No caption of figure 2 has a bike: nothing is revised, the priors stay."""
+    table = example_table(prior, encoder, confidence=0.2)
+    ours = table[table["source"] == "this build"]
+    assert ours["score man"].tolist() == [0.5] * 3
+    assert ours["score woman"].tolist() == [0.25] * 3
+    assert table[table["source"] == "published"]["score man"].tolist() == [0.45, 0.12, 0.33]
+
+
 def test_left_out(study):
     row = left_out(study).iloc[0]
     assert row[["man", "woman", "person", "both", "none", "captions"]].tolist() == [
@@ -158,7 +176,7 @@ def test_results_format(tmp_path):
                    '[{"image_id": 3, "caption": "a"}, {"image_id": 3, "caption": "b"}]'):  # fmt: skip
         file.write_text(broken)
         with pytest.raises(RelicError, match=r"mine\.json"):
-            read_results(file) if broken != "{}" else read_results(tmp_path / "mine.json.absent")
+            read_results(file)
     with pytest.raises(RelicError, match=r"no gender_score"):
         train_labels(tmp_path)
 
