@@ -53,9 +53,11 @@ def lic_agreement(scores: pd.DataFrame, estimation: pd.DataFrame) -> pd.DataFram
     for quantity, (table, method, column) in QUANTITIES.items():
         frame = tables[table]
         frame = frame[frame["method"] == method]
-        for (corpus, prior, encoder), part in frame.groupby(["corpus", "prior", "encoder"]):
+        for (corpus, prior, encoder), part in frame.groupby(
+            ["corpus", "prior", "encoder"], sort=False
+        ):
             values = part.set_index("captioner")[column]
-            for name, other in lic.groupby("lic"):
+            for name, other in lic.groupby("lic", sort=False):
                 both = other.set_index("captioner")["LIC"].to_frame().join(values, how="inner")
                 if len(both) >= 5:
                     found = rank_correlation(both[column], both["LIC"])
@@ -68,7 +70,8 @@ def choice_agreement(tables: pd.DataFrame, column: str = "to_m", method: str = S
 
     Against the first choice in the table: ρ over captioners and the largest shift.
     """
-    frame = tables[tables["method"] == method].assign(choice=_choice(tables))
+    frame = tables[tables["method"] == method].reset_index(drop=True)
+    frame["choice"] = _choice(frame)
     wide = frame.pivot_table(index="captioner", columns="choice", values=column, sort=False)
     first = wide.columns[0]
     rows = []
