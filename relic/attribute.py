@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from relic import paths
 from relic.errors import RelicError
@@ -21,6 +21,17 @@ class Attribute(BaseModel):
     mask_token: str
     masked_words: frozenset[str]
     optional_masked_words: frozenset[str] = frozenset()
+    class_words: dict[str, frozenset[str]] = {}  # masked words by the class they state, where known
+
+    @model_validator(mode="before")
+    @classmethod
+    def _masked_words_by_class(cls, content):
+        """`masked_words` may be listed by class: then we know which class a word states."""
+        words = content.get("masked_words") if isinstance(content, dict) else None
+        if not isinstance(words, dict):
+            return content
+        by_class = {name: cls._words_of_lines(lines) for name, lines in words.items()}
+        return {**content, "masked_words": sorted(set().union(*by_class.values())), "class_words": by_class}  # fmt: skip
 
     @field_validator("masked_words", "optional_masked_words", mode="before")
     @classmethod

@@ -270,6 +270,60 @@ def attribution():
         unit += f" against one by one with {REFERENCE}, from {len(part)}, whose scores differ by {gap:.2g} %"
         found.append((ours, plain, unit))
     return found
+def gender_score():
+    """Gender Score of 5,000 captions, language-model probabilities cached: together, or one by one."""
+    from relic.gender_score.prior import NGRAM, load_prior
+    from relic.gender_score.score import score_captions
+    from relic.gender_score.study import lic_study
+    from relic.gender_score.vectors import MINILM, SentenceEncoder
+
+    corpus, part = _corpus(), 60
+    study = lic_study(corpus)
+    captions = pd.concat(study.captions.values()).iloc[:5000]
+    with tempfile.TemporaryDirectory() as directory:
+        prior = load_prior(NGRAM, corpus.human["caption"], directory)
+        known = load_prior(NGRAM, corpus.human["caption"], directory)
+        encoder = SentenceEncoder(MINILM, directory)
+        encoder.compute(["a warm-up"])
+        score_captions(captions, study.contexts, prior, _Zeros())  # fills the cache of the prior
+        found = []
+        ours = _cpu(lambda: found.append(score_captions(captions, study.contexts, known, encoder)))
+        again = _cpu(lambda: score_captions(captions, study.contexts, known, encoder))
+        single, plain = _OneByOne(encoder), []
+
+        def one_by_one():
+            for i in range(0, len(captions), len(captions) // part):
+                one = captions.iloc[i : i + 1]
+                plain.append(score_captions(one, study.contexts, known, single))
+
+        took = _cpu(one_by_one) / len(plain) * len(captions)
+    rows = pd.concat(plain)["score"].to_numpy()
+    gap = np.nanmax(np.abs(rows - found[0]["score"].to_numpy()[:: len(captions) // part]))
+    if gap > 1e-4:
+        raise RelicError(f"scores differ by {gap:.1e} from those of captions one by one")
+    return [
+        (ours, took, f"CPU s for {len(captions):,} captions with MiniLM; plain from {len(plain)}"),
+        (again, ours, "CPU s of a second call against the first"),
+    ]
+
+
+class _OneByOne:
+    """An encoder that embeds every text on its own and remembers nothing."""
+
+    def __init__(self, encoder):
+        self.name, self._encoder = encoder.name, encoder
+
+    def encode(self, texts):
+        return np.concatenate([self._encoder.compute([text]) for text in texts])
+
+
+class _Zeros:
+    """No similarity at all: costs nothing."""
+
+    name = "none"
+
+    def encode(self, texts):
+        return np.zeros((len(texts), 1))
 
 
 MEASUREMENTS = {
@@ -280,4 +334,5 @@ MEASUREMENTS = {
     "workers": workers,
     "store": store,
     "attribution": attribution,
+    "gender_score": gender_score,
 }

@@ -9,6 +9,7 @@ import typer
 
 import relic
 from relic.errors import RelicError
+from relic.gender_score_cli import app as gender_score
 
 app = typer.Typer(
     name="relic",
@@ -22,6 +23,7 @@ data = typer.Typer(help="The real captions: get them, check them.", no_args_is_h
 app.add_typer(data, name="data")
 results = typer.Typer(help="Runs: show them, publish them, check them.", no_args_is_help=True)
 app.add_typer(results, name="results")
+app.add_typer(gender_score, name="gender-score")
 
 
 def _version(asked: bool) -> None:

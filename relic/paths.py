@@ -17,6 +17,7 @@ MANIFEST = PACKAGE / "data" / "upstream_manifest.csv"  # upstream's data files a
 
 RUNS_SETTING = "RELIC_RUNS"  # environment variable that names the store of runs
 DATA_SETTING = "RELIC_DATA"  # environment variable that names the directory of real captions
+EXTRAS_SETTING = "RELIC_EXTRAS"  # environment variable that names the directory of optional models
 
 
 def profile_build(profile: str) -> Path:
@@ -34,3 +35,9 @@ def runs() -> Path:
     """The store of runs: RELIC_RUNS, or `runs/` in the repository (not committed)."""
     setting = os.environ.get(RUNS_SETTING, "").strip()
     return Path(setting).expanduser().resolve() if setting else ROOT / "runs"
+
+
+def extras() -> Path:
+    """Word vectors and language models that are not in the lock: RELIC_EXTRAS, or `extras/`."""
+    setting = os.environ.get(EXTRAS_SETTING, "").strip()
+    return Path(setting).expanduser().resolve() if setting else ROOT / "extras"

@@ -31,7 +31,7 @@ MINE = "name: mine\nfield: bb_mine\nclasses: [many, few]\nmask_token: M\nmasked_
 )
 def test_attributes_are_those_of_methods(name, field, classes, token, words, optional):
     about = load_attribute(name)
-    assert about == Attribute(
+    assert about.model_copy(update={"class_words": {}}) == Attribute(
         name=name,
         field=field,
         classes=classes,  # class 0, then the rarer class 1
@@ -47,6 +47,14 @@ def test_word_counts():
     assert len(load_attribute("age").masked_words) == len(AGE.split()) == 33
     assert len(load_attribute("race").optional_masked_words) == 11
     assert known_attributes() == ["gender", "race", "age"]
+
+
+def test_gender_words_are_known_by_class():
+    """METHODS lists the male words first, `woman` begins the female ones."""
+    male, _, female = GENDER.partition("woman ")
+    words = load_attribute("gender").class_words
+    assert words == {"Male": set(male.split()), "Female": {"woman", *female.split()}}
+    assert load_attribute("age").class_words == {}
 
 
 def test_class_index():

@@ -1,0 +1,133 @@
+"""The visual context of an image: the objects seen in it, without persons, as one text.
+
+Objects come as rows `image_id, label, probability, source`: from image classifiers
+(`relic.gender_score.images`), from the authors' file, or from the words of human captions.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from relic.attribute import load_attribute
+from relic.data.rows import is_image_id
+from relic.errors import RelicError
+from relic.text import tokenize
+
+COLUMNS = ["image_id", "label", "probability", "source"]
+AUTHORS_FILE = "visual_context/karpathy_test.csv"  # of a data directory
+TRAIN_FILE = "gender_score/visual_train_coco.txt"  # the same, labels without image ids
+NAMED = "named in captions"  # the source of objects read from captions, so that it is said
+TOP, THRESHOLD = 3, 0.2  # as in the paper
+PERSON_LABELS = {"person", "persons", "people", "human", "humans"}
+
+
+def read_objects(file: str | Path) -> pd.DataFrame:
+    """Objects as `image_id, label, probability, source`, from our CSV or from the authors' file.
+
+    The authors' file holds up to three labels a row without delimiter: such a row stays one object.
+    """
+    file = Path(file).expanduser()
+    mend = "relic gender-score objects IMAGES --out FILE makes one"
+    try:
+        frame = pd.read_csv(file)
+    except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
+        raise RelicError(f"{file} cannot be read: {error}", expected="a CSV file", mend=mend) from error  # fmt: skip
+    if "labels" in frame and "label" not in frame:
+        frame = frame.rename(columns={"labels": "label"}).assign(source=file.name)
+    missing = [column for column in COLUMNS if column not in frame]
+    if missing:
+        raise RelicError(f"{file} lacks {', '.join(missing)}", expected=", ".join(COLUMNS), mend=mend)  # fmt: skip
+    frame = frame[frame["label"].notna()][
+        COLUMNS
+    ]  # an image in which nothing was seen has no label
+    numbers = pd.to_numeric(frame["probability"], errors="coerce")
+    bad = ~(numbers.between(0, 1) & frame["image_id"].map(is_image_id))
+    if bad.any():
+        raise RelicError(
+            f"{file}, row {frame.index[bad][0] + 2}: {frame[bad].iloc[0].to_dict()}",
+            expected="an image id, a label and a probability from 0 to 1",
+        )
+    return frame.assign(probability=numbers).reset_index(drop=True)
+
+
+def contexts(
+    objects: pd.DataFrame, *, top: int = TOP, threshold: float = THRESHOLD
+) -> pd.DataFrame:
+    """One context an image: `context` (its surest labels) and `confidence` (their mean probability).
+
+    Person and gender words are taken out of the labels: an object `man` would state what is asked.
+    Objects below `threshold`, and labels of which nothing is left, do not count.
+    """
+    kept = objects[objects["probability"] >= threshold]
+    kept = kept.assign(label=[_without_persons(label) for label in kept["label"]])
+    kept = kept[kept["label"] != ""].sort_values(
+        ["image_id", "probability", "label"], ascending=[True, False, True]
+    )
+    groups = kept.drop_duplicates(["image_id", "label"]).groupby("image_id").head(top)
+    groups = groups.groupby("image_id")
+    return pd.DataFrame(
+        {"context": groups["label"].agg(" ".join), "confidence": groups["probability"].mean()}
+    )
+
+
+@cache
+def _without_persons(label: str) -> str:
+    """The label without the words that name persons.
+
+    >>> _without_persons("cowboy hat"), _without_persons("person")
+    ('hat', '')
+    """
+    persons = load_attribute("gender").masked_words | PERSON_LABELS
+    return " ".join(token for token in str(label).lower().split() if token not in persons)
+
+
+@cache
+def coco_words() -> dict[str, str]:
+    """Word -> COCO class, from `coco_objects.yml`: 80 classes and their synonyms, without person."""
+    text = Path(__file__).with_name("coco_objects.yml").read_text(encoding="utf-8")
+    words = {}
+    for name, synonyms in yaml.safe_load(text).items():
+        for word in [name, *(synonyms or "").split(", ")]:
+            words[word] = words[f"{word}s"] = name
+    words.pop("", None)
+    words.pop("s", None)
+    return words
+
+
+def objects_in(caption: str) -> list[str]:
+    """COCO classes that a caption names, in order; the longest name counts.
+
+    >>> objects_in("A hot dog, two cats and a dog on bikes")
+    ['hot dog', 'cat', 'dog', 'bicycle']
+    """
+    tokens, found, at = tokenize(caption.lower()), [], 0
+    while at < len(tokens):
+        for length in (3, 2, 1):
+            name = coco_words().get(" ".join(tokens[at : at + length]))
+            if name and at + length <= len(tokens):
+                found.append(name)
+                break
+        at += length if name else 1
+    return list(dict.fromkeys(found))
+
+
+def named_objects(captions: Iterable[tuple[int, str]]) -> pd.DataFrame:
+    """Objects that captions of an image name; the probability is the share of captions that do.
+
+    For images without a classifier's output, from *human* captions. Objects read from the very
+    caption that is scored would make its similarity circular.
+    """
+    frame = pd.DataFrame(captions, columns=["image_id", "caption"])
+    total = frame.groupby("image_id").size()
+    rows = [
+        (image_id, name)
+        for image_id, text in zip(frame["image_id"], frame["caption"], strict=True)
+        for name in objects_in(text)
+    ]
+    found = pd.DataFrame(rows, columns=["image_id", "label"])
+    found = found.groupby(["image_id", "label"]).size().rename("said").reset_index()
+    found["probability"] = found["said"] / found["image_id"].map(total).astype(float)
+    return found.assign(source=NAMED)[COLUMNS]

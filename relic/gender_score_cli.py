@@ -1,0 +1,98 @@
+"""`relic gender-score`: objects of images, scores of captions, recorded numbers."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="The Gender Score of any captioner's captions.", no_args_is_help=True)
+
+
+@app.command()
+def objects(
+    images: Annotated[list[Path], typer.Argument(help="Image files whose names end with an id.")],
+    out: Annotated[Path, typer.Option(help="CSV file; an existing one is continued.")],
+    resnet: Annotated[
+        str, typer.Option(help="Hub name or directory; - for none.")
+    ] = "microsoft/resnet-152",
+    clip: Annotated[str, typer.Option(help="The same.")] = "openai/clip-vit-base-patch32",
+    detector: Annotated[str, typer.Option(help="The same.")] = "facebook/detr-resnet-50",
+    clip_labels: Annotated[
+        Path | None, typer.Option(help="File with a label a line; COCO's classes by default.")
+    ] = None,
+    threshold: Annotated[float, typer.Option(help="Least probability of a label.")] = 0.2,
+    agreement: Annotated[float, typer.Option(help="Cosine from which two labels agree.")] = 0.5,
+) -> None:
+    """See which objects are in images: `image_id, label, probability, source`."""
+    from relic.gender_score.images import CLIP_LABELS, see_objects
+
+    given = {"resnet": resnet, "clip": clip, "detector": detector}
+    labels = clip_labels.read_text(encoding="utf-8").split("\n") if clip_labels else CLIP_LABELS
+    frame = see_objects(
+        images,
+        out,
+        models={kind: name for kind, name in given.items() if name != "-"},
+        clip_labels=[label for label in labels if label],
+        threshold=threshold,
+        agreement=agreement,
+    )
+    print(
+        f"{int(frame['label'].notna().sum())} objects of {frame['image_id'].nunique()} images in {out}"
+    )
+
+
+@app.command()
+def score(
+    captions: Annotated[Path, typer.Argument(help="Captions in COCO's results format (JSON).")],
+    objects: Annotated[Path, typer.Option(help="CSV of objects by image.")],
+    lm: Annotated[
+        str, typer.Option(help="n-gram, gemma3-270m, a hub name, a directory, a GGUF file.")
+    ] = "n-gram",
+    encoder: Annotated[
+        str, typer.Option(help="Sentence encoder or file of word vectors.")
+    ] = "all-MiniLM-L6-v2",
+    human: Annotated[
+        Path | None,
+        typer.Option(help="COCO caption annotations; the n-gram model is fitted on them."),
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Also a row a caption, to this file.")] = None,
+) -> None:
+    """Score captions by image id and print the means."""
+    from relic.data.human import read_coco
+    from relic.errors import RelicError
+    from relic.gender_score import contexts, load_encoder, load_prior, read_objects, score_captions
+    from relic.gender_score.formula import ratio_to_men
+    from relic.gender_score.study import read_results
+
+    texts, found = read_results(captions), contexts(read_objects(objects))
+    if lm == "n-gram" and human is None:
+        raise RelicError(
+            "no human captions to fit the n-gram model on",
+            expected="--human captions_val2014.json",
+            mend="or another language model: --lm gemma3-270m",
+        )
+    said = [c for each in read_coco(human).values() for c in each] if human else []
+    prior, close = load_prior(lm, said), load_encoder(encoder, [*texts, *found["context"]])
+    scores = score_captions(texts, found, prior, close)
+    if csv:
+        scores.to_csv(csv)
+    print(f"language model: {prior.name}\nencoder: {close.name}")
+    print(f"captions with objects: {len(scores)} of {len(texts)}")
+    for gender, part in scores.groupby("gender"):
+        mean, spread = part["score"].mean(), part["score"].std()
+        print(
+            f"{gender}: {len(part)} captions, mean score {mean:.4f}, standard deviation {spread:.4f}"
+        )
+    men, women = scores["score_man"].mean(), scores["score_woman"].mean()
+    n = int(scores["score_man"].notna().sum())
+    print(
+        f"ratio to men, person set to man and woman: {ratio_to_men(men, women):.4f} ({n} captions)"
+    )
+
+
+@app.command()
+def record() -> None:
+    """Compute the recorded tables on the real captions again, into results/gender_score/."""
+    from relic.gender_score.record import record as compute
+
+    print(f"recorded: {', '.join(compute())}")
