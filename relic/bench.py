@@ -270,6 +270,8 @@ def attribution():
         unit += f" against one by one with {REFERENCE}, from {len(part)}, whose scores differ by {gap:.2g} %"
         found.append((ours, plain, unit))
     return found
+
+
 def gender_score():
     """Gender Score of 5,000 captions, language-model probabilities cached: together, or one by one."""
     from relic.gender_score.prior import NGRAM, load_prior

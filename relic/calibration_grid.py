@@ -155,7 +155,7 @@ def _scores(corpus: PlantedCorpus, fresh: PlantedCorpus, run: Run) -> dict:
     options = {"recipe": run.recipe, "batching": run.batching, "encoder": run.encoder}
     model = classifier(run.classifier, **options).fit(here.train, here.train_classes, run.seed)
     texts, classes = there.train + there.test, _classes(there)
-    logits, temperature = model.logits(texts), held_out_temperature(run, here, options)
+    logits, temperature = model.logits(texts), held_out_temperature(run, here)
     factors = {"plain": 1.0, "scaled": 1 / temperature} | {f"x{k:g}": k for k in SHARPNESS}
     known = set(here.train)
     return {

@@ -147,11 +147,7 @@ def compute(corpus: Corpus, run: Run) -> Outcome:
     images = material.images.assign(p=sigmoid(logits))
     scores = summary(images["p"], images["y"], images["seen_raw"], images["seen_masked"])
     if run.calibrated:
-<<<<<<< HEAD
-        temperature = held_out_temperature(run, material, options)
-=======
-        temperature = _temperature(run, material)
->>>>>>> attribution
+        temperature = held_out_temperature(run, material)
         scaled = lic_score(sigmoid(logits / temperature), images["y"].to_numpy())
         scores |= {"temperature": temperature, "scaled_score": scaled}
     scores |= {
@@ -162,11 +158,7 @@ def compute(corpus: Corpus, run: Run) -> Outcome:
     return Outcome(run, scores, images)
 
 
-<<<<<<< HEAD
-def held_out_temperature(run: Run, material: Material, options: dict) -> float:
-=======
-def _temperature(run: Run, material: Material) -> float:
->>>>>>> attribution
+def held_out_temperature(run: Run, material: Material) -> float:
     """Fit on nine tenths of the training captions, then the temperature on the last tenth."""
     order = np.random.default_rng([run.seed, 11]).permutation(len(material.train))
     cut = round(len(order) * (1 - HELD_OUT))
