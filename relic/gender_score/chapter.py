@@ -35,10 +35,10 @@ def beside(name: str, tables: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def main(table: pd.DataFrame, corpus: str = NINE) -> pd.DataFrame:
-    """The recorded rows of the main choice: n-gram model and MiniLM."""
+    """The recorded rows of the main choice: trigram model and MiniLM."""
     kept = table[table["source"] == "recorded"] if "source" in table else table
     kept = kept[kept["corpus"].str.startswith(corpus) & (kept["encoder"] == MINILM)]
-    return kept[kept["prior"].str.contains("-gram of")]
+    return kept[kept["prior"].str.startswith("3-gram of")]
 
 
 def distances(corpus: Corpus) -> tuple[pd.DataFrame, pd.DataFrame]:
