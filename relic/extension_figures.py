@@ -46,20 +46,24 @@ def naming_figure(naming: pd.DataFrame, classes: tuple[str, str]) -> plt.Axes:
 
 
 def amplification_figure(means: pd.DataFrame) -> plt.Axes:
-    """BiasAmp of each set of captions with its interval, a panel each direction."""
-    means = means[(means["captioner"] != SILENT) & means["direction"].isin(["A→T", "T→A"])]
-    names = list(means["captioner"].unique())
-    directions = list(means["direction"].unique())
-    colours = captioner_colours(names)
+    """BiasAmp with its interval, a panel each direction; open marks: objects at the human rate."""
+    means = means[means["captioner"] != SILENT].set_index(["direction", "captioner"])
+    names = list(means.index.get_level_values("captioner").unique())
+    known = set(means.index.get_level_values("direction"))
+    panels, colours = [d for d in ("A→T", "T→A") if d in known], captioner_colours(names)
     with plt.rc_context(STYLE):
-        figure, grid = plt.subplots(1, len(directions), figsize=(5.4, 0.32 * len(names) + 1.2),
+        figure, grid = plt.subplots(1, len(panels), figsize=(5.4, 0.36 * len(names) + 1.2),
                                     sharey=True, squeeze=False)  # fmt: skip
-        for axes, direction in zip(grid[0], directions, strict=True):
-            part = means[means["direction"] == direction].set_index("captioner").loc[names]
-            for row, (name, found) in enumerate(part.iterrows()):
-                axes.errorbar(found["value"], row, xerr=_bars(found), fmt="s" if name == HUMAN else "o",
-                              color=colours[name], ms=5, lw=1.4)  # fmt: skip
-            axes.axvline(0, color="grey", lw=1)
+        for axes, direction in zip(grid[0], panels, strict=True):
+            looks = [(direction, None, 0)]
+            if direction == "A→T":
+                looks = [(direction, None, -0.16), (f"{direction}, equal rates", "white", 0.16)]
+            for which, inside, shift in looks:
+                for row, name in enumerate(names):
+                    found, marker = means.loc[(which, name)], "s" if name == HUMAN else "o"
+                    axes.errorbar(found["value"], row + shift, xerr=_bars(found), fmt=marker,
+                                  color=colours[name], mfc=inside, ms=5, lw=1.3)  # fmt: skip
+            axes.axvline(0, color="grey", lw=1, zorder=0)
             axes.set_title(direction, fontsize=10)
             axes.set_xlabel("BiasAmp, points")
         grid[0][0].set_yticks(range(len(names)), names)
