@@ -200,7 +200,12 @@ def test_the_recorded_study_can_be_computed_again():
     recorded = read_study()
     row = recorded[(recorded["images"] == calibration.IMAGES) & (recorded["corpus_seed"] == 1001)]
     again = pd.DataFrame(measure(draw(calibration.IMAGES, 1001), 1001))
-    for column in ("lic", "corrected_low", "corrected_high", "images_low"):
-        assert again[column].to_numpy() == pytest.approx(
-            row[column].to_numpy(), abs=1e-3, nan_ok=True
-        )
+    # part of the record was bootstrapped with other draws: its ends may lie a little apart
+    for column, near in (
+        ("lic", 1e-3),
+        ("corrected_low", 1e-3),
+        ("corrected_high", 1e-3),
+        ("images_low", 0.5),
+    ):
+        wanted = pytest.approx(row[column].to_numpy(), abs=near, nan_ok=True)
+        assert again[column].to_numpy() == wanted
