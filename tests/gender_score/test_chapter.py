@@ -34,3 +34,10 @@ def test_table_1_has_five_words_a_cell():
     theirs = words[words["source"] == "published"].set_index("embedding")
     assert theirs.loc["GloVe", "woman"] == "lipstick, dishwasher, sleeping, horse, bathtub"
     assert words["man"].dropna().str.split(", ").str.len().max() == 5
+
+
+def test_vilbert_beside_the_paper():
+    table = chapter.beside_published(recorded("objects"))
+    row = table[(table["object"] == "kitchen") & (table["method"] == COUNTED)].iloc[0]
+    assert row["published"] == 0.47
+    assert len(table) == 12
