@@ -155,6 +155,8 @@ class MeteorScorer(coco_meteor.Meteor):
                 self.meteor_p.stdin.write("".join(f"{line}\n" for line in some).encode())
                 self.meteor_p.stdin.flush()
                 found += [self.meteor_p.stdout.readline() for _ in range(answers * len(some))]
+            if not all(line.strip() for line in found):
+                raise _meteor_died()
             return np.array([[float(x) for x in line.split()] for line in found])
         except (OSError, ValueError) as error:
             raise _meteor_died() from error

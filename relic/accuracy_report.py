@@ -75,7 +75,7 @@ def tidy_accuracy(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cell(value: float, low: float, high: float) -> str:
-    return f"{value:.1f} [{low:.1f}, {high:.1f}]"
+    return f"{value:.1f} [{low:.1f},\u00a0{high:.1f}]"  # breaks before the bracket only
 
 
 def against_bias(frame: pd.DataFrame, runs: pd.DataFrame, attribute: str, classifier: str):

@@ -192,12 +192,12 @@ def _naming_lines(naming: pd.DataFrame, classes: tuple[str, str]) -> list[str]:
     first = naming.iloc[0]
     where = f"{first['corpus']}, {first['source']}, {int(naming[naming['label'] == 'all']['n'].iloc[0]):,} images"
     head = (
-        f"**{more[1]} of {len(gap)} captioners name the wrong class more often for {rare} than for {common} images** "
+        f"**{more[1]} of {len(gap)} captioners name the wrong {first['attribute']} more often for {rare} than for {common} images** "
         f"({more[0]} the other way; {where}). Widest: {worst}, wrong for {wrong.loc[worst, rare]:.1f} % of {rare} and "
         f"{wrong.loc[worst, common]:.1f} % of {common} images; human captions: {human[rare]:.1f} % and {human[common]:.1f} %."
     )  # fmt: skip
     caution = (
-        "Error alone misleads: a captioner that never names a class is never wrong, and never right. "
+        f"Error alone misleads: a captioner that names no {first['attribute']} is never wrong, and never right. "
         "So the picture shows silence and error together, with such a captioner as a constructed point."
     )
     lines = [head, caution]
@@ -251,7 +251,7 @@ def _cell(value: float, low: float, high: float, digits: int = 1) -> str:
     if pd.isna(value):
         return "–"
     value, low, high = (round(number, digits) + 0.0 for number in (value, low, high))  # no −0.00
-    text = f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+    text = f"{value:.{digits}f} [{low:.{digits}f},\u00a0{high:.{digits}f}]"  # breaks before [ only
     return text.replace("-", "−")
 
 

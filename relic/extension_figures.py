@@ -27,7 +27,7 @@ def trade_off_figure(pairs: pd.DataFrame, metric: str) -> plt.Axes:
 
 def naming_figure(naming: pd.DataFrame, classes: tuple[str, str]) -> plt.Axes:
     """Wrong class named against no class named, a panel each label; bars are 95 % intervals."""
-    names = list(naming["captioner"].unique())
+    names, about = list(naming["captioner"].unique()), naming["attribute"].iloc[0]
     colours = {**captioner_colours([n for n in names if n != SILENT]), SILENT: "#cc3311"}
     with plt.rc_context(STYLE):
         figure, panels = plt.subplots(2, 1, figsize=(5.4, 6.4), sharex=True, sharey=True)
@@ -38,8 +38,8 @@ def naming_figure(naming: pd.DataFrame, classes: tuple[str, str]) -> plt.Axes:
                 axes.errorbar(x["value"], y["value"], xerr=_bars(x), yerr=_bars(y), fmt=marker,
                               color=colours[name], label=name, ms=6, lw=1.2, clip_on=False)  # fmt: skip
             axes.set_title(f"images labelled {label}", fontsize=10)
-            axes.set(ylabel="names the wrong class (%)", xlim=(0, 102), ylim=(0, None))
-        panels[1].set_xlabel("names no class (%)")
+            axes.set(ylabel=f"names the wrong {about} (%)", xlim=(0, 102), ylim=(0, None))
+        panels[1].set_xlabel(f"names no {about} (%)")
         figure.tight_layout()
         _legend_below(panels[1], 2)
     return panels[0]
