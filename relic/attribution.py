@@ -24,8 +24,8 @@ from relic.classifiers.lstm import LSTM, PAD, UNK, spacy_tokens
 from relic.errors import RelicError
 
 OUTPUTS = ("logit", "probability")  # log-odds of class 1, or its probability as in Türk et al.
-# Gauss-Legendre points. The LSTM's 20 give what 500 give, to 1e-6. BERT's output is less smooth along the
-# path: 50 leave some percent a caption; means over a test set are closer.
+# Gauss-Legendre points. The LSTM's 20 give what 500 give, to 1e-6. BERT-ft's head has LeakyReLUs, whose
+# kinks make gradients jump along the path: 50 leave some percent a caption, and 500 are not exact either.
 STEPS = {"lstm": 20, "bert-ft": 50}
 REFERENCE = 500  # those of Türk et al.
 ROWS = 512  # interpolated captions a pass

@@ -4,7 +4,13 @@ import pandas as pd
 
 from relic.attributed import Attributed
 from relic.attribution import REFERENCE
-from relic.attribution_tables import CLASSIFIER_NAMES, carriers, differences, planted_agreement
+from relic.attribution_tables import (
+    CLASSIFIER_NAMES,
+    REAL_NAMES,
+    carriers,
+    differences,
+    planted_agreement,
+)
 from relic.data.corpus import Corpus
 
 WITHIN = 1  # percent of the mean score: what agreement with 500 steps means
@@ -30,8 +36,8 @@ def answer(done: list[Attributed], words: pd.DataFrame, corpus: Corpus, pair: li
     return "\n".join(lines)
 
 
-def recorded_answer(published: pd.DataFrame) -> str:
-    """What the recorded runs on real captions add to the answer."""
+def recorded_answer(published: pd.DataFrame, real: pd.DataFrame, corpus: Corpus) -> str:
+    """What the recorded runs on real captions say: strongest words, and the sum of scores."""
     told = [
         f"{row['captioner']}, {row['classifier']}: {row['ours sum']:.2f} ({row['seeds']} seed{'s' * (row['seeds'] > 1)}) "
         f"against {row['Türk sum']:.2f}"
@@ -40,10 +46,18 @@ def recorded_answer(published: pd.DataFrame) -> str:
     ]
     if not told:
         return "No run on the real captions is recorded yet."
-    return (
-        f"**Real captions, recorded.** Sum of attribution scores, ours against Türk et al.: {'; '.join(told)}. "
-        "The score says how far a caption's words agree, not how much bias there is: see below."
+    lines = ["**Real captions, recorded** (COCO, gender, all images, upstream splits):", ""]
+    for captioner in real["captioner"].unique() if len(real) else []:
+        heavy = carriers(real, corpus, real["classifier"].iloc[0], captioner, top=30)
+        up, down = (_quoted(heavy[heavy["mean"] * sign > 0].head(5)) for sign in (1, -1))
+        lines.append(
+            f"- {REAL_NAMES[captioner]}: strongest towards Female {up}; towards Male {down}."
+        )
+    lines.append(
+        f"- Sum of attribution scores, ours against Türk et al.: {'; '.join(told)}. The score says how far a "
+        "caption's words agree, not how much bias there is: see below."
     )
+    return "\n".join(lines)
 
 
 def _differ(found: pd.DataFrame, corpus: Corpus, pair: list[str], seeds: list[int]) -> str:
@@ -200,6 +214,8 @@ def steps_caption(done: list[Attributed], corpus: Corpus) -> str:
 def steps_answer(table: pd.DataFrame) -> str:
     """Is 1 % of the score reached, by classifier?"""
     told = []
+    if not table["captions checked"].any():
+        return "Not checked in this build: `checked` is 0."
     for name, part in table[table["captions checked"] > 0].groupby("classifier", sort=False):
         worst = part["mean difference (%)"].max()
         word = "yes" if worst <= WITHIN else "**no**, not caption by caption"
@@ -213,11 +229,12 @@ def steps_answer(table: pd.DataFrame) -> str:
 def recorded_steps_caption(scores: pd.DataFrame) -> str:
     """Caption of the recorded agreement."""
     runs = scores.drop_duplicates("key")
-    told = ", ".join(
-        f"{CLASSIFIER_NAMES[name]} {part['captioner'].nunique()} captioners, {len(part)} runs"
-        for name, part in runs.groupby("classifier", sort=False)
+    told = "; ".join(
+        f"{CLASSIFIER_NAMES[name]} on {_and([REAL_NAMES[key] for key in part['captioner'].unique()])}, "
+        f"{size or 'all'} images, runs: {len(part)}"
+        for (name, size), part in runs.groupby(["classifier", "size"], sort=False)
     )
-    return f"Recorded. COCO captions, gender, papers' recipes ({told}): the same."
+    return f"Recorded. COCO captions, gender, papers' recipes ({told}): agreement of scores with those of {REFERENCE} steps."
 
 
 def _quoted(rows: pd.DataFrame) -> str:
