@@ -258,7 +258,10 @@ def attribution():
         part = list(dict.fromkeys(texts))[:6]
 
         def one_by_one(model=model, part=part, exact=exact):
-            exact += [attribute(model, [text], "logit", REFERENCE)["score"][0] for text in part]
+            exact += [
+                attribute(model, [text], "logit", REFERENCE, plain=True)["score"][0]
+                for text in part
+            ]
 
         attribute(model, texts[:1], "logit", steps)  # warms up
         plain = _cpu(one_by_one)
