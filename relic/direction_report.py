@@ -225,7 +225,7 @@ def _amplification_lines(means: pd.DataFrame) -> list[str]:
         human = part.loc[HUMAN]
         up, down = int((own["low"] > 0).sum()), int((own["high"] < 0).sum())
         lines.append(
-            f"**{direction}** ({what}): {up} of {len(own)} captioners amplify beyond doubt, {down} reduce; "
+            f"**{direction}** ({what}): {up} of {len(own)} captioners have an interval above zero, {down} below; "
             f"from {_signed(own['value'].min())} to {_signed(own['value'].max())} points over "
             f"{int(human['objects'])} objects. Humans against each other: {_signed(human['value'])} "
             f"[{_signed(human['low'])}, {_signed(human['high'])}]."
