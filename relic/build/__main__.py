@@ -97,12 +97,13 @@ def one_build_at_a_time(file: Path):
 
 
 def notebook_steps(wanted: dict[str, dict], directory: Path, timeout: int) -> list[Step]:
-    """A step for each notebook, keyed on source, parameters, relic code, lock and data."""
+    """A step for each notebook, keyed on source, parameters, code, lock, records and data."""
     code = [
         file
         for file in sorted(paths.PACKAGE.rglob("*"))
         if file.suffix in (".py", ".yml", ".csv") and file.parent != paths.PACKAGE / "build"
     ]
+    records = [f for f in sorted(paths.RESULTS.rglob("*")) if f.suffix in (".csv", ".parquet")]
     source, fingerprints = commit(), {"embedded": "embedded"}
     steps = []
     for name, parameters in wanted.items():
@@ -121,7 +122,12 @@ def notebook_steps(wanted: dict[str, dict], directory: Path, timeout: int) -> li
             Step(
                 name=name,
                 action=notebook_action(job),
-                files=[paths.NOTEBOOKS / f"{name}.ipynb", paths.ROOT / "requirements.lock", *code],
+                files=[
+                    paths.NOTEBOOKS / f"{name}.ipynb",
+                    paths.ROOT / "requirements.lock",
+                    *code,
+                    *records,
+                ],
                 values={
                     "parameters": parameters,
                     "data": fingerprints[which],
