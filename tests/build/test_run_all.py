@@ -377,7 +377,7 @@ def test_a_second_call_executes_nothing_and_is_quick(built):
 def test_a_changed_parameter_runs_its_notebook_again(built):
     result, executed = again(built, *REAL, "--set", "images=4")
     assert executed == ["quick"]
-    assert "parameters" in why(result, "quick")
+    assert "parameter images: 3 before, 4 now" in why(result, "quick")
     assert "skipped" in why(result, "slow")
     assert "double: 8" in built.executed("quick").read_text()
 
