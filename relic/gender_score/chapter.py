@@ -21,6 +21,7 @@ from relic.gender_score.vectors import GLOVE, MINILM, has_glove, load_encoder
 
 NINE = "COCO captions, 911 images"  # how the recorded study of the nine captioners begins
 TEST = "COCO Karpathy test split"
+SHORT = {TEST: "Karpathy test", "embedded corpus (synthetic)": "synthetic"}
 
 
 def models(corpus: Corpus, studies: list[Study], language_model: str, encoder: str) -> tuple:
@@ -45,6 +46,8 @@ def headline(table: pd.DataFrame, method: str = "") -> pd.DataFrame:
     """Recorded rows of the main choice, both studies, then this build's; of one method or all."""
     parts = [main(table), main(table, TEST), table[table["source"] == HERE]]
     both = pd.concat(parts, ignore_index=True)
+    short = both["corpus"].str.split(",").str[0].replace(SHORT)
+    both["source"] = both["source"] + ", " + short  # the study's whole name makes a tall table
     return both[both["method"] == method] if method else both
 
 
@@ -105,8 +108,12 @@ def score_answer(scores: pd.DataFrame, lic: pd.DataFrame) -> str:
         f"{nine['to_m'].min():.3f} and {nine['to_m'].max():.3f} (published, other captioners: 0.50 to 0.51); "
         f"{int(nine['captions'].min())} to {int(nine['captions'].max())} captions each.\n\n"
         f"**Does it agree with LIC? {verdict.capitalize()}.** Over nine captioners the rank correlation of the ratio to men with "
-        f"our LIC is {row['rho']:.2f} (95 % interval {row['low']:.2f} to {row['high']:.2f}, n = {int(row['n'])})."
+        f"our LIC is {_signed(row['rho'])} (95 % interval {_signed(row['low'])} to {_signed(row['high'])}, n = {int(row['n'])})."
     )
+
+
+def _signed(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
 
 
 def lic_row(lic: pd.DataFrame) -> pd.Series:

@@ -21,7 +21,8 @@ def test_the_answers_hold_the_recorded_numbers():
     assert f"between {nine.min():.3f} and {nine.max():.3f}" in text
     row = chapter.lic_row(lic)
     assert (row["n"], row["LIC of"], row["quantity"]) == (9, "our runs, linear", "ratio to men")
-    assert f"{row['rho']:.2f} (95 % interval {row['low']:.2f} to {row['high']:.2f}, n = 9)" in text
+    said = f"{row['rho']:.2f} (95 % interval {row['low']:.2f} to {row['high']:.2f}, n = 9)"
+    assert said.replace("-", "−") in text
     assert ("Undecided" in text) == (row["low"] < 0 < row["high"])
     wide = chapter.main(recorded("estimation")).pivot(index="captioner", columns="method", values="to_m")  # fmt: skip
     up = int((wide[ESTIMATED] > wide[COUNTED]).sum())
@@ -41,3 +42,8 @@ def test_vilbert_beside_the_paper():
     row = table[(table["object"] == "kitchen") & (table["method"] == COUNTED)].iloc[0]
     assert row["published"] == 0.47
     assert len(table) == 12
+
+
+def test_the_headline_tells_sources_apart():
+    table = chapter.headline(recorded("scores"), SCORE)
+    assert table["source"].value_counts().to_dict() == {"recorded, COCO captions": 9, "recorded, Karpathy test": 1}  # fmt: skip
