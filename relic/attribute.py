@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, mo
 
 from relic import paths
 from relic.errors import RelicError
+from relic.text import TREEBANK
 
 
 class Attribute(BaseModel):
@@ -16,10 +17,11 @@ class Attribute(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
-    field: str  # the field that holds the label in upstream's files
+    field: str = "label"  # the field that holds the label in upstream's files
     classes: tuple[str, str]
     mask_token: str
     masked_words: frozenset[str]
+    tokenizer: str = TREEBANK  # English; `spaces` or `spacy:de` for captions of another language
     optional_masked_words: frozenset[str] = frozenset()
     class_words: dict[str, frozenset[str]] = {}  # masked words by the class they state, where known
 

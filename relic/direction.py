@@ -13,12 +13,13 @@ import pandas as pd
 import yaml
 
 from relic import records
+from relic.attribute import Attribute, load_attribute
 from relic.bias_amplification import attribute_to_objects, human_leaning, objects_to_attribute
-from relic.data.corpus import HUMAN_CAPTIONS, Corpus
+from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.objects import object_names, object_table
 from relic.resample import image_draws, interval
-from relic.text import tokenize
+from relic.text import TREEBANK, tokenize, tokenizer
 
 OUTCOMES = ("right", "wrong", "both", "neutral")
 WRONG_OF_NAMED = "wrong of named"
@@ -42,14 +43,26 @@ def class_words(attribute: str) -> tuple[frozenset[str], frozenset[str]] | None:
     return first, second
 
 
-def named_class(caption: str, words: tuple[frozenset[str], frozenset[str]]) -> int:
+def words_of(about: Attribute) -> tuple[frozenset[str], frozenset[str]] | None:
+    """The same for any attribute: its own masked words by class, where its file lists them so."""
+    if class_words(about.name):
+        shipped = load_attribute(about.name).classes
+        words = dict(zip(shipped, class_words(about.name), strict=True))
+    else:
+        words = about.class_words
+    return tuple(words[name] for name in about.classes) if set(about.classes) <= set(words) else None
+
+
+def named_class(
+    caption: str, words: tuple[frozenset[str], frozenset[str]], tokens_by: str = TREEBANK
+) -> int:
     """0 or 1 for the class that a caption names, BOTH, or NONE.
 
     >>> words = class_words("gender")
     >>> [named_class(c, words) for c in ("a man", "her dog", "a man and a woman", "a person")]
     [0, 1, 2, -1]
     """
-    tokens = set(tokenize(caption.lower()))
+    tokens = set(tokenizer(tokens_by)(caption.lower()))
     first, second = (bool(tokens & own) for own in words)
     return BOTH if first and second else 0 if first else 1 if second else NONE
 
@@ -82,8 +95,8 @@ class Captions:
         return self.sets[HUMAN]
 
 
-def gather(corpus: Corpus) -> Captions:
-    """Captions of the images that have five human captions and every captioner's caption."""
+def gather(corpus: Corpus, within: pd.Index | None = None) -> Captions:
+    """Captions of the images that have human captions and every captioner's; of those `within`."""
     if corpus.human.empty:
         raise RelicError(
             f"{corpus.name}, {corpus.attribute.name}: no human captions to compare with",
@@ -92,12 +105,13 @@ def gather(corpus: Corpus) -> Captions:
     images = corpus.covered
     for captioner in corpus.captioners:
         images = images.intersection(corpus.captions(captioner).index)
-    images = images.sort_values()
+    images = (images if within is None else images.intersection(within)).sort_values()
     sets = {
         corpus.display_names[key]: [corpus.captions(key).loc[images]] for key in corpus.captioners
     }
-    sets[HUMAN] = [corpus.human_captions(i).loc[images] for i in range(HUMAN_CAPTIONS)]
-    words = class_words(corpus.attribute.name)
+    numbers = sorted(corpus.human["caption_index"].unique())
+    sets[HUMAN] = [corpus.human_captions(i).loc[images] for i in numbers]
+    words = words_of(corpus.attribute)
     if words:
         sets[SILENT] = [sets[HUMAN][0].map(lambda caption: neutralised(caption, words))]
     return Captions(corpus, images, corpus.labels.loc[images].to_numpy(), sets)
@@ -109,14 +123,14 @@ def naming(captions: Captions, draws: np.ndarray) -> pd.DataFrame:
     Label `gap` is class 1 less class 0. `wrong of named` counts captions that name one class only.
     """
     about = captions.corpus.attribute
-    words = class_words(about.name)
+    words = words_of(about)
     if words is None:
         raise RelicError(f"no words name a class of {about.name}", expected="gender or age")
     labels = {"all": np.ones(len(captions.classes), dtype=bool)}
     labels |= {name: captions.classes == i for i, name in enumerate(about.classes)}
     rows = []
     for name, texts in captions.sets.items():
-        table = outcome_table(_named(texts, words), captions.classes)
+        table = outcome_table(_named(texts, words, about.tokenizer), captions.classes)
         values = {label: _shares(table, draws, kept) for label, kept in labels.items()}
         first, second = (values[label] for label in about.classes)
         values["gap"] = (second[0] - first[0], second[1] - first[1])
@@ -137,9 +151,9 @@ def outcome_table(named: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return np.stack([part.mean(axis=1) for part in parts], axis=1)
 
 
-def _named(texts: list[pd.Series], words) -> np.ndarray:
+def _named(texts: list[pd.Series], words, tokens_by: str = TREEBANK) -> np.ndarray:
     """What each caption names: a row an image, a column a caption."""
-    return np.array([[named_class(c, words) for c in column] for column in texts]).T
+    return np.array([[named_class(c, words, tokens_by) for c in column] for column in texts]).T
 
 
 def _shares(table: np.ndarray, draws: np.ndarray, kept: np.ndarray):

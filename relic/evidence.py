@@ -87,6 +87,7 @@ def from_runs(
     vocabulary: str = "captioner",
     labels: str = "true",
     split: str = "paired",
+    names: dict[str, str] | None = None,
 ) -> pd.DataFrame:
     """Paired runs: the score on generated captions beside the mean over human captions, by seed."""
     if runs.empty:
@@ -108,7 +109,8 @@ def from_runs(
         parts.append(both.assign(variant=variant))
     frame = pd.concat(parts, ignore_index=True)
     frame["lic"], frame["n_seeds"] = frame["lic_model"] - frame["lic_data"], 1
-    frame["captioner"] = frame["captioner"].map(lambda key: display_names().get(key, key))
+    names = display_names() if names is None else names
+    frame["captioner"] = frame["captioner"].map(lambda key: names.get(key, key))
     return frame.reindex(columns=COLUMNS)
 
 

@@ -18,7 +18,7 @@ from relic.classifiers.base import TextForm
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.splits import check_labels, split
-from relic.text import frequent_vocabulary, masked_captions
+from relic.text import TREEBANK, frequent_vocabulary, masked_captions
 
 VOCABULARIES = ("captioner", "human-top-n", "none")
 OWN_WORDS = 0.85  # a vocabulary covers at least this share of its captioner's own words
@@ -103,7 +103,9 @@ def _own_share(corpus: Corpus, captioner: str) -> float:
         about.mask_token,
         *load_attribute("gender").masked_words,
     }
-    masked = masked_captions(texts, about.masked_words, about.mask_token, lowercase=True)
+    masked = masked_captions(
+        texts, about.masked_words, about.mask_token, lowercase=True, tokens_by=about.tokenizer
+    )
     return float(np.mean([token in known for caption in masked for token in caption.split()]))
 
 
@@ -111,7 +113,9 @@ def _own_share(corpus: Corpus, captioner: str) -> float:
 def _frequent(corpus: Corpus, size: int) -> tuple[str, ...]:
     """The most frequent words of all human captions, masked (RELIC, appendix C)."""
     about, texts = corpus.attribute, corpus.human["caption"]
-    masked = masked_captions(texts, about.masked_words, about.mask_token, lowercase=True)
+    masked = masked_captions(
+        texts, about.masked_words, about.mask_token, lowercase=True, tokens_by=about.tokenizer
+    )
     return tuple(frequent_vocabulary(masked, size))
 
 
@@ -127,6 +131,7 @@ def read_captions(corpus: Corpus, reading: Reading, form: TextForm) -> pd.Series
         lowercase=reading.captions == "human" or form.lowercase_generated,
         vocabulary=words,
         unknown=form.unknown,
+        tokens_by=about.tokenizer,
     )
     return pd.Series(masked, index=texts.index, dtype=object)
 
@@ -174,6 +179,7 @@ def fingerprint(corpus: Corpus, reading: Reading, policy: str) -> str:
         blind = blind._replace(captioner="")
     text = _text_digest(corpus, blind, policy in TOGETHER)
     rest = [text, sorted(about.masked_words), about.mask_token, words and list(words)]
+    rest += [about.tokenizer] if about.tokenizer != TREEBANK else []
     return hashlib.sha256(json.dumps(rest).encode()).hexdigest()[:16]
 
 

@@ -55,6 +55,11 @@ class Linear:
         """Log-odds of class 1."""
         return self.model.decision_function(self._matrix(captions))
 
+    def weights(self) -> dict[str, float]:
+        """Weight of each word and word pair; above 0 it speaks for class 1."""
+        names = {number: term for term, number in _numbers.items() if number in self.columns}
+        return {names[n]: float(self.model.coef_[0, c]) for n, c in self.columns.items()}
+
     def _matrix(self, captions) -> csr_matrix:
         rows = [_terms(caption) for caption in captions]
         table = np.full(len(_numbers) + 1, -1, dtype=np.int64)

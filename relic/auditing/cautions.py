@@ -1,0 +1,79 @@
+"""What a reader of an audit must know before its numbers: each caution with its own number."""
+
+from relic.auditing.details import copied_share, masked_share, unknown_share
+from relic.auditing.inputs import Audited
+from relic.auditing.measure import Measured
+from relic.data.corpus import HUMAN_CAPTIONS
+
+SMALL_TEST = 300  # test images; the papers have 662 (gender) and 220 (race)
+UNBALANCED = 0.25  # the rarer class's share below which most of the common class is not used
+UNKNOWN_WORDS = 10  # percent of human words outside the captioner's vocabulary
+FEW_WORDS = 5  # percent of captions with a masked word
+COPIED = 5  # percent of captions that are human ones
+COVERED = 0.5  # share of the captions that have a label and human captions
+
+
+def cautions(audited: Audited, measured: Measured) -> list[str]:
+    """Sentences, the gravest first; empty when nothing stands out."""
+    return [
+        *_size(audited, measured),
+        *(c for name in audited.corpus.captioners for c in _captions(audited, name)),
+        *_coverage(audited),
+    ]
+
+
+def _size(audited: Audited, measured: Measured) -> list[str]:
+    found, lic, labels = [], measured.lic, audited.corpus.labels.loc[audited.images]
+    tested, seeds = int(lic["n_test"].min()), int(lic["n_seeds"].min())
+    if audited.corpus.synthetic:
+        found.append("These captions are synthetic: the numbers say nothing about any captioner.")
+    if tested < SMALL_TEST:
+        worst = lic["detectable"].max()
+        least = f" A LIC below {worst:.1f} would often go unseen (80 % power)." if worst == worst else ""  # fmt: skip
+        found.append(f"Small test set: {tested} images a split (the papers have 662 for gender, 220 for race).{least}")  # fmt: skip
+    if seeds < 3:
+        found.append(f"{seeds} split{'s' * (seeds != 1)}: {'no interval' if seeds < 2 else 'a very wide interval'}; ten are usual.")  # fmt: skip
+    share = float(labels.mean())
+    if share < UNBALANCED:
+        first, second = audited.corpus.attribute.classes
+        found.append(
+            f"Unbalanced: {second} has {100 * share:.0f} % of the images. The classes are balanced by leaving "
+            f"out {first} images, so {int(2 * labels.sum()):,} of {len(labels):,} images are used."
+        )
+    if audited.captions_an_image < HUMAN_CAPTIONS:
+        found.append(f"{audited.captions_an_image} human captions an image instead of {HUMAN_CAPTIONS}: LIC_D varies more.")  # fmt: skip
+    return found
+
+
+def _captions(audited: Audited, name: str) -> list[str]:
+    found, about = [], audited.corpus.attribute
+    masked, unknown, copied = (f(audited, name) for f in (masked_share, unknown_share, copied_share))  # fmt: skip
+    if about.masked_words and masked == 0:
+        found.append(
+            f"{name}: no masked word found in any caption. Is it another language, were the captions masked "
+            f"before, or does this captioner never name {about.name}?"
+        )
+    elif about.masked_words and masked < FEW_WORDS:
+        found.append(f"{name}: only {masked:.1f} % of the captions hold a masked word.")
+    if not about.masked_words:
+        found.append(f"No words are masked for {about.name}: captions that state it outright count as leakage.")  # fmt: skip
+    if unknown > UNKNOWN_WORDS:
+        found.append(
+            f"{name}: its vocabulary is much smaller than the human one: {unknown:.0f} % of human words become "
+            f"unknown, which lowers LIC_D and so raises LIC. Compare with --vocabulary none."
+        )
+    if copied > COPIED:
+        found.append(f"{name}: {copied:.0f} % of its captions equal a human caption of the same image to the letter.")  # fmt: skip
+    return found
+
+
+def _coverage(audited: Audited) -> list[str]:
+    found = []
+    for row in audited.coverage.to_dict("records"):
+        share = row["with both"] / row["captions"]
+        if share < COVERED:
+            found.append(
+                f"{row['captioner']}: {row['with both']:,} of {row['captions']:,} captions "
+                f"({100 * share:.0f} %) have a label and human captions; the result speaks for those only."
+            )
+    return found

@@ -1,0 +1,277 @@
+"""What an audit reads, joined into a `Corpus`: captions, labels, human captions."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from relic.attribute import Attribute, known_attributes, load_attribute
+from relic.auditing.readers import (
+    Rows,
+    read_captions,
+    read_human,
+    read_labels,
+    read_objects,
+    read_vocabulary,
+    read_words,
+)
+from relic.data.corpus import HUMAN_CAPTIONS, Corpus
+from relic.errors import RelicError
+from relic.material import VOCABULARIES
+from relic.splits import FEWEST
+from relic.text import masked_captions
+
+NAME = "audited captions"
+SYNTHETIC = "audited captions (synthetic)"  # files that the embedded corpus was exported to
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Files of an audit, by path. A captions file may be `NAME=FILE`; its stem is its name otherwise."""
+
+    captions: tuple[str, ...]
+    labels: str
+    human: str
+    attribute: str = "gender"  # gender, race, age, a YAML file, or a new name with `classes`
+    classes: tuple[str, ...] = ()  # the two values in the labels file: class 0, class 1
+    masked_words: str = ""  # file of words that state the attribute
+    vocabulary: str = "captioner"  # captioner, human-top-n, none, or a file of words
+    objects: str = ""  # CSV of objects by image, for the Gender Score
+    synthetic: bool = False
+
+    def told(self) -> str:
+        """As one line that any process can read again; paths do not depend on where it runs."""
+        plain = {name: value for name, value in asdict(self).items() if value}
+        plain["captions"] = [f"{name}={file}" for name, file in self.named()]
+        for name in ("labels", "human", "masked_words", "objects"):
+            if plain.get(name):
+                plain[name] = _absolute(plain[name])
+        if self.attribute.endswith((".yml", ".yaml")):
+            plain["attribute"] = _absolute(self.attribute)
+        if self.vocabulary not in VOCABULARIES:
+            plain["vocabulary"] = _absolute(self.vocabulary)
+        return json.dumps(plain)
+
+    @classmethod
+    def heard(cls, told: str) -> "Inputs":
+        """The inverse of `told`."""
+        return _tuples(cls(**json.loads(told)))
+
+    def named(self) -> list[tuple[str, str]]:
+        """Captioner and absolute path of each captions file."""
+        if not self.captions:
+            raise RelicError("no captions file", expected="a COCO results file, or several")
+        found = [_name_and_file(each) for each in self.captions]
+        names = [name for name, _ in found]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise RelicError(
+                f"several captions files are called {', '.join(twice)}",
+                expected="a name of its own for each captioner",
+                mend="NAME=FILE gives a file another name",
+            )
+        return found
+
+
+def _tuples(inputs: Inputs) -> Inputs:
+    return replace(inputs, captions=tuple(inputs.captions), classes=tuple(inputs.classes))
+
+
+def _name_and_file(told: str) -> tuple[str, str]:
+    name, equals, file = str(told).partition("=")
+    if not equals or Path(told).exists():
+        name, file = "", str(told)
+    stem = Path(file).name.removesuffix(".gz")
+    return name.strip() or stem.rsplit(".", 1)[0] or stem, _absolute(file)
+
+
+def _absolute(file: str) -> str:
+    return str(Path(file).expanduser().absolute())
+
+
+@dataclass(frozen=True, eq=False)
+class Audited:
+    """The corpus of an audit, and what became of its files on the way."""
+
+    corpus: Corpus
+    inputs: Inputs
+    images: pd.Index  # labelled, with human captions and every captioner's caption
+    captions_an_image: int  # human ones
+    coverage: pd.DataFrame  # captioner, captions, with label, with human captions, with both
+    notes: list[str] = field(default_factory=list)
+    files: list[dict] = field(default_factory=list)  # role, file, sha256
+    names: dict[int, str] = field(default_factory=dict)  # image ids that are no numbers
+
+    @property
+    def vocabulary(self) -> str:
+        """The choice that runs are described with: a file stands in the captioner's place."""
+        return self.inputs.vocabulary if self.inputs.vocabulary in VOCABULARIES else "captioner"
+
+
+@lru_cache(maxsize=2)
+def audited(told: str) -> Audited:
+    """The corpus of `Inputs.told`; read once per process."""
+    inputs = Inputs.heard(told)
+    about = attribute_of(inputs)
+    classes = tuple(inputs.classes) or None
+    reads = [(name, read_captions(file)) for name, file in inputs.named()]
+    labels, human = read_labels(inputs.labels, about, classes), read_human(inputs.human)
+    objects = read_objects(inputs.objects) if inputs.objects else None
+    words = () if inputs.vocabulary in VOCABULARIES else read_vocabulary(inputs.vocabulary)
+    return assemble(inputs, about, reads, labels, human, objects, words)
+
+
+def attribute_of(inputs: Inputs) -> Attribute:
+    """The attribute by name or YAML file; a new one from its two classes and its masked words."""
+    name, own = inputs.attribute, read_words(inputs.masked_words) if inputs.masked_words else None
+    if inputs.classes and (len(inputs.classes) != 2 or len(set(inputs.classes)) != 2):
+        raise RelicError(
+            f"classes {', '.join(inputs.classes)}", expected="two different values, with a comma"
+        )
+    if name in known_attributes() or name.endswith((".yml", ".yaml")):
+        about = load_attribute(name)
+        return about if own is None else about.model_copy(update={"masked_words": own, "class_words": {}})  # fmt: skip
+    if not inputs.classes or own is None:
+        raise RelicError(
+            f"unknown attribute {name!r}",
+            expected=f"{', '.join(known_attributes())}, a YAML file, or --classes and --masked-words",
+            mend=f"--attribute {name} --classes A,B --masked-words words.txt (an empty file masks nothing)",
+        )
+    token = "".join(c for c in name.lower() if c.isalnum()) + "word"
+    return Attribute(name=name, classes=inputs.classes, mask_token=token, masked_words=own)
+
+
+def assemble(
+    inputs: Inputs, about: Attribute, reads: list[tuple[str, Rows]], labels: Rows, human: Rows,
+    objects: Rows | None = None, words: tuple[str, ...] = (),
+) -> Audited:  # fmt: skip
+    """Join by image id; refuse before any computing what cannot be audited."""
+    rows = [*(each for _, each in reads), labels, human, *([objects] if objects else [])]
+    frames, names = _numbered([each.frame for each in rows])
+    captions = dict(zip([name for name, _ in reads], frames, strict=False))
+    label_frame, human_frame = frames[len(reads)], frames[len(reads) + 1]
+    series = label_frame.set_index("image_id")["label"].astype("int64").sort_index()
+    notes = [f"{each.file.name}: {note}" for each in rows for note in each.notes]
+    kept, number, dropped = _human(human_frame[human_frame["image_id"].isin(series.index)])
+    notes += dropped
+    coverage = _coverage(captions, series.index, pd.Index(human_frame["image_id"].unique()))
+    usable = series.index[series.index.isin(kept["image_id"])]
+    for frame in captions.values():
+        usable = usable[usable.isin(frame["image_id"])]
+    _check_joined(usable, series, captions, human_frame, rows, names)
+    about, series, swapped = _rarer_second(about, series, usable)
+    notes += swapped
+    corpus = Corpus(
+        name=SYNTHETIC if inputs.synthetic else NAME,
+        synthetic=inputs.synthetic,
+        attribute=about,
+        labels=series,
+        generated=_generated(captions),
+        human=kept.assign(source=human.file.name),
+        vocabularies={
+            name: words or own_words(frame["caption"], about) for name, frame in captions.items()
+        },
+        display_names={name: name for name in captions},
+        **({"objects": frames[-1]} if objects else {}),
+    )
+    roles = [*(f"captions of {name}" for name in captions), "labels", "human captions", "objects"]
+    files = [
+        {"role": role, "file": each.file.name, "sha256": each.sha256}
+        for role, each in zip(roles, rows, strict=False)
+    ]
+    return Audited(corpus, inputs, usable, number, coverage, notes, files, names)
+
+
+def own_words(captions: Iterable[str], about: Attribute) -> tuple[str, ...]:
+    """A captioner's vocabulary: the words of its captions after masking."""
+    masked = masked_captions(
+        captions, about.masked_words, about.mask_token, lowercase=True, tokens_by=about.tokenizer
+    )
+    return tuple(sorted({token for caption in set(masked) for token in caption.split()}))
+
+
+def _numbered(frames: list[pd.DataFrame]) -> tuple[list[pd.DataFrame], dict[int, str]]:
+    """Image ids as numbers; names that are no numbers get one each, in the order of the names."""
+    if all(pd.api.types.is_integer_dtype(frame["image_id"]) for frame in frames):
+        return frames, {}
+    frames = [frame.assign(image_id=frame["image_id"].astype(str)) for frame in frames]
+    known = sorted(set().union(*(frame["image_id"] for frame in frames)))
+    number = {name: i for i, name in enumerate(known)}
+    return [f.assign(image_id=f["image_id"].map(number)) for f in frames], dict(enumerate(known))
+
+
+def _generated(captions: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    frames = [f.assign(captioner=name, variant="standard") for name, f in captions.items()]
+    return pd.concat(frames, ignore_index=True)[["captioner", "variant", "image_id", "caption"]]
+
+
+def _human(frame: pd.DataFrame) -> tuple[pd.DataFrame, int, list[str]]:
+    """As many captions an image as most have, five at most; images with fewer are left out."""
+    counts = frame.groupby("image_id")["caption"].size()
+    if counts.empty:
+        return frame, 0, []
+    number = int(min(HUMAN_CAPTIONS, counts.mode().max()))
+    few = counts.index[counts < number]
+    notes = [f"{len(few):,} images have fewer than {number} human captions: left out"] * bool(len(few))  # fmt: skip
+    if number < HUMAN_CAPTIONS:
+        notes.append(f"{number} human captions an image; the papers use {HUMAN_CAPTIONS}")
+    kept = frame[~frame["image_id"].isin(few) & (frame["caption_index"] < number)]
+    return kept.reset_index(drop=True), number, notes
+
+
+def _coverage(captions: dict[str, pd.DataFrame], labelled: pd.Index, human: pd.Index):
+    """How many of a captioner's images have a label, human captions, both."""
+    rows = []
+    for name, frame in captions.items():
+        label, text = frame["image_id"].isin(labelled), frame["image_id"].isin(human)
+        counts = int(label.sum()), int(text.sum()), int((label & text).sum())
+        rows.append((name, len(frame), frame["caption"].nunique(), *counts))
+    columns = ["captioner", "captions", "distinct captions", "with label", "with human captions", "with both"]  # fmt: skip
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _check_joined(usable, labels, captions, human, rows, names) -> None:
+    """Refuse, with ids of both sides, files that do not speak of the same images."""
+    sides = {"labels": set(labels.index), "human captions": set(human["image_id"])}
+    for (name, frame), read in zip(captions.items(), rows, strict=False):
+        own = set(frame["image_id"])
+        for what, other in sides.items():
+            if not own & other:
+                raise RelicError(
+                    f"{read.file.name} has captions of {len(own):,} images ({_some(own, names)}), "
+                    f"the {what} are of others ({_some(other, names)})",
+                    expected="image ids that occur in both files",
+                    mend=f"give the {what} of these images; ids may be numbers or COCO file names",
+                )
+        if len(captions) > 1 and not own & set().union(*(c["image_id"] for n, c in captions.items() if n != name)):  # fmt: skip
+            raise RelicError(
+                f"{name} shares no image with the other captioners ({_some(own, names)})",
+                expected="captioners of the same images, which are compared on the same splits",
+                mend="audit them one by one",
+            )
+    counts = labels.loc[usable].value_counts().reindex([0, 1], fill_value=0)
+    if counts.min() < FEWEST:
+        raise RelicError(
+            f"{len(usable):,} images have a caption, a label and human captions: "
+            f"{counts[0]:,} of class 0, {counts[1]:,} of class 1",
+            expected=f"at least {FEWEST} images of each class",
+            mend="give labels and human captions for more of the captioned images",
+        )
+
+
+def _some(ids: set, names: dict[int, str]) -> str:
+    return ", ".join(str(names.get(i, i)) for i in sorted(ids)[:3]) + (", …" if len(ids) > 3 else "")  # fmt: skip
+
+
+def _rarer_second(about: Attribute, labels: pd.Series, usable: pd.Index):
+    """Class 1 is the rarer of the audited images: it sets the size of the balanced set."""
+    share = float(np.mean(labels.loc[usable]))
+    if share <= 0.5:
+        return about, labels, []
+    first, second = about.classes
+    note = f"{first} is the rarer class here: it becomes class 1"
+    return about.model_copy(update={"classes": (second, first)}), 1 - labels, [note]
