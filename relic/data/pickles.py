@@ -57,6 +57,14 @@ def read_pickle(file: Path) -> list:
         raise RelicError(
             f"{file} cannot be read: {error.strerror}", expected="a file", mend=MEND
         ) from error
+    found = plain_values(content, file)
+    if not isinstance(found, list):
+        raise RelicError(f"{file} holds a {type(found).__name__}", expected="a list", mend=MEND)
+    return found
+
+
+def plain_values(content: bytes, file: Path):
+    """What the bytes of a pickle hold; `file` is named in errors only."""
     try:
         blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
         if blob not in _upstream_hashes():
@@ -80,8 +88,6 @@ def read_pickle(file: Path) -> list:
         ) from error
     if stream.read(1):
         raise RelicError(f"{file} goes on after its end", expected="one pickle a file", mend=MEND)
-    if not isinstance(found, list):
-        raise RelicError(f"{file} holds a {type(found).__name__}", expected="a list", mend=MEND)
     return found
 
 

@@ -1,0 +1,1 @@
+"""`relic audit`: your own captions, labels and human captions, read and measured."""

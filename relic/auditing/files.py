@@ -1,0 +1,150 @@
+"""From a file on disk to clean UTF-8: gzip, byte order marks and UTF-16 are undone, the rest refused."""
+
+import gzip
+import hashlib
+import io
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from relic.errors import RelicError
+
+LARGEST = 4_000_000_000  # bytes after unpacking; COCO's val captions have 20 MB
+SHOWN = 5  # rows or ids that an error lists
+FORMATS = "JSON, JSON lines, CSV or TSV in UTF-8 (gzip is fine), or one of upstream's pickles"
+OTHERS = {  # first bytes of what is often given by mistake
+    b"PK\x03\x04": (
+        "a zip archive (Excel workbooks are, too)",
+        "unzip it; from Excel, save as CSV",
+    ),
+    b"PK\x05\x06": ("an empty zip archive", "unzip gives nothing: make the archive again"),
+    b"PAR1": ("a parquet file", "pandas.read_parquet(FILE).to_csv(OUT, index=False)"),
+    b"BZh": ("compressed with bzip2", "bunzip2 FILE"),
+    b"\xfd7zXZ": ("compressed with xz", "unxz FILE"),
+    b"\x28\xb5\x2f\xfd": ("compressed with zstd", "zstd -d FILE"),
+    b"\x93NUMPY": ("a NumPy array", "write the captions as JSON"),
+    b"%PDF": ("a PDF", "give the file of captions itself"),
+    b"\xff\xd8\xff": ("a JPEG picture", "give the file of captions, not of the image"),
+    b"\x89PNG": ("a PNG picture", "give the file of captions, not of the image"),
+    b"version https://git-lfs": ("a Git LFS pointer, not the file itself", "git lfs pull"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The bytes of a file, unpacked and in UTF-8 without a mark (a pickle: as they are)."""
+
+    file: Path
+    sha256: str  # of the bytes on disk
+    data: bytes
+    is_pickle: bool = False
+
+
+def shortened(value, width: int = 80) -> str:
+    """What a value looks like, on one line that ends.
+
+    >>> shortened("a" * 100, 10)
+    "'aaaaaaaa…"
+    """
+    if isinstance(value, str | bytes):
+        value = value[: width + 1]
+    elif isinstance(value, dict):
+        value = dict(list(value.items())[:width])
+    elif isinstance(value, list):
+        value = value[:width]
+    try:
+        text = ascii(value) if not isinstance(value, str) else repr(value)
+    except (RecursionError, ValueError):  # nested deeply; a number with thousands of digits
+        text = f"a {type(value).__name__}"
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def read_content(file: str | Path) -> Content:
+    """Read a file once; whatever cannot be text or a pickle of captions is refused."""
+    file = Path(file).expanduser()
+    raw = _bytes_of(file)
+    sha256 = hashlib.sha256(raw).hexdigest()
+    data = _unpacked(raw, file)
+    if not data.strip():
+        raise RelicError(f"{file} is empty", expected=FORMATS, mend="write the file again")
+    if _is_pickle(data, file):
+        return Content(file, sha256, data, is_pickle=True)
+    for magic, (what, mend) in OTHERS.items():
+        if data.startswith(magic):
+            raise RelicError(f"{file} is {what}", expected=FORMATS, mend=mend)
+    return Content(file, sha256, _utf8(data, file))
+
+
+def _bytes_of(file: Path) -> bytes:
+    try:
+        if file.is_dir():
+            found = f"{file} is a directory"
+            raise RelicError(found, expected="one file", mend="name the file in it")
+        if file.exists() and not file.is_file():
+            found = f"{file} is not a regular file"
+            raise RelicError(found, expected="a file on disk", mend="write what it gives to a file")
+        if file.exists() and file.stat().st_size > LARGEST:
+            raise _too_large(file)
+        return file.read_bytes()
+    except FileNotFoundError as error:
+        mend = f"check the path; the directory here is {Path.cwd().name or '/'}/"
+        raise RelicError(f"{file} does not exist", expected="a file", mend=mend) from error
+    except PermissionError as error:
+        found = f"{file} may not be read: {error.strerror}"
+        raise RelicError(found, expected="a file you may read", mend=f"chmod u+r {file}") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        found = f"{shortened(str(file))} cannot be read: {error}"
+        raise RelicError(found, expected="a file", mend="check the path and the disk") from error
+
+
+def _unpacked(raw: bytes, file: Path) -> bytes:
+    if not raw.startswith(b"\x1f\x8b"):
+        return raw
+    try:
+        with gzip.open(io.BytesIO(raw)) as stream:
+            data = stream.read(LARGEST + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        found = f"{file} is compressed with gzip, and damaged or cut short: {error}"
+        raise RelicError(found, expected="a complete file", mend="copy or pack it again") from error
+    if len(data) > LARGEST:
+        raise _too_large(file)
+    return data
+
+
+def _too_large(file: Path) -> RelicError:
+    found = f"{file} has more than {LARGEST:,} bytes"
+    return RelicError(found, expected="captions or labels alone", mend="leave other columns out")
+
+
+def _is_pickle(data: bytes, file: Path) -> bool:
+    """By the first two bytes; old protocols have no mark, there the name decides."""
+    if data[:1] == b"\x80" and data[1:2] <= b"\x05":
+        return True
+    named = {".pkl", ".pickle"} & set(file.suffixes)
+    return bool(named) and data.lstrip()[:1] not in (b"[", b"{")
+
+
+def _utf8(data: bytes, file: Path) -> bytes:
+    encoding = "UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "UTF-8"
+    try:
+        text = data.decode("utf-16" if encoding == "UTF-16" else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        around = shortened(data[max(0, error.start - 20) : error.start + 20])
+        raise RelicError(
+            f"{file} is not {encoding}: byte {error.start}, line {line}, at {around}",
+            expected=FORMATS,
+            mend=f"iconv -f LATIN1 -t UTF-8 {file} > {file.stem}.utf8{file.suffix}"
+            " (or -f WINDOWS-1252), if it is text",
+        ) from error
+    if "\0" in text:
+        at = text.index("\0")
+        raise RelicError(
+            f"{file} holds a NUL character at position {at}, line {text.count(chr(10), 0, at) + 1}",
+            expected=FORMATS,
+            mend="if it is UTF-16 without a mark: iconv -f UTF-16LE -t UTF-8; else write it again",
+        )
+    if not text.strip():
+        raise RelicError(f"{file} is empty", expected=FORMATS, mend="write the file again")
+    return text.encode() if encoding == "UTF-16" or data.startswith(b"\xef\xbb\xbf") else data
