@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import relic
+from relic.auditing.command import audit
 from relic.errors import RelicError
 from relic.gender_score_cli import app as gender_score
 
@@ -20,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 data = typer.Typer(help="The real captions: get them, check them.", no_args_is_help=True)
+app.command()(audit)
 app.add_typer(data, name="data")
 results = typer.Typer(help="Runs: show them, publish them, check them.", no_args_is_help=True)
 app.add_typer(results, name="results")
@@ -62,6 +64,23 @@ def fetch(
     report = fetch_files(directory, mirror or UPSTREAM, replace=replace)
     print(f"{len(report.downloaded)} files downloaded, {len(report.kept)} already there")
     print(f"next: relic data check {directory}")
+
+
+@data.command()
+def export(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new directory.")],
+    attribute: Annotated[str, typer.Option(help="gender, race or age.")] = "gender",
+    corpus: Annotated[str, typer.Option(help="real, embedded (synthetic) or auto.")] = "auto",
+    captioner: Annotated[str, typer.Option(help="Captioners with commas; all by default.")] = "",
+    images: Annotated[int, typer.Option(help="Images of the embedded corpus.")] = 4000,
+) -> None:
+    """Write a corpus as files that `relic audit` reads: COCO results, labels, human captions."""
+    from relic.auditing.export import export as write
+    from relic.data import load_corpus
+
+    found = load_corpus(attribute, corpus, images=images)
+    names = captioner.split(",") if captioner else None
+    print("\n".join(map(str, write(found, directory, names))))
 
 
 @data.command()

@@ -54,6 +54,11 @@ class Page:
         display(HTML(figure_html(axes.figure, alt, caption)))
         plt.close(axes.figure)
 
+    def html(self, text: str) -> None:
+        """HTML made elsewhere, its text escaped there; nothing where it is empty."""
+        if text:
+            display(HTML(text))
+
     def verdicts(self, verdicts: Iterable["Verdict"]) -> None:
         """Verdicts as a box: the word, what was judged, the sentence it rests on."""
         for each in verdicts:

@@ -1,0 +1,50 @@
+"""A corpus as the files that an audit reads: COCO results, labels, COCO annotations."""
+
+import json
+import re
+from pathlib import Path
+
+from relic.data.corpus import Corpus
+from relic.errors import RelicError
+
+
+def export(corpus: Corpus, directory: str | Path, captioners: list[str] | None = None) -> list[Path]:
+    """`NAME.json` a captioner, `labels.csv`, `human.json`, `objects.csv` where known, `NAME_vocabulary.txt`."""
+    directory = Path(directory).expanduser()
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise RelicError(f"{directory} is not empty", expected="a new directory")
+    directory.mkdir(parents=True, exist_ok=True)
+    names, files = captioners or corpus.captioners, []
+
+    def write(name: str, text: str) -> None:
+        file = directory / name
+        file.write_text(text, encoding="utf-8")
+        files.append(file)
+
+    for name in names:
+        rows = [{"image_id": int(i), "caption": c} for i, c in corpus.captions(name).items()]
+        stem = re.sub(r"[^\w.+-]+", "_", name)
+        write(f"{stem}.json", json.dumps(rows, indent=0))
+        if name in corpus.vocabularies:
+            write(f"{stem}_vocabulary.txt", "\n".join(corpus.vocabularies[name]) + "\n")
+    classes = corpus.labels.map(dict(enumerate(corpus.attribute.classes)))
+    write("labels.csv", classes.rename("label").rename_axis("image_id").to_csv())
+    said = [
+        {"id": n, "image_id": int(row.image_id), "caption": row.caption}
+        for n, row in enumerate(corpus.human.itertuples())
+    ]
+    write("human.json", json.dumps({"annotations": said}, indent=0))
+    if len(corpus.objects):
+        write("objects.csv", corpus.objects.to_csv(index=False))
+    return files
+
+
+def example_files(directory: str | Path, attribute: str, images: int) -> dict:
+    """The embedded corpus as files, and the arguments of an audit of them: for want of one's own."""
+    from relic.planted import planted_corpus
+
+    corpus = planted_corpus(attribute, images=images)
+    export(corpus, directory)
+    place = Path(directory)
+    captions = [f"{corpus.display_names[name]}={place / f'{name}.json'}" for name in corpus.captioners]  # fmt: skip
+    return {"captions": captions, "labels": str(place / "labels.csv"), "human": str(place / "human.json"), "synthetic": True}  # fmt: skip
