@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from relic.data.corpus import Corpus
+from relic.data.load import corpus_choice
 from relic.errors import RelicError
 
 
@@ -39,12 +40,18 @@ def export(corpus: Corpus, directory: str | Path, captioners: list[str] | None =
     return files
 
 
-def example_files(directory: str | Path, attribute: str, images: int) -> dict:
-    """The embedded corpus as files, and the arguments of an audit of them: for want of one's own."""
+def example_files(directory: str | Path, attribute: str, images: int, corpus: str = "auto") -> dict:
+    """Arguments of an audit, for want of files of one's own.
+
+    The tutorial's real files where they are and gender is asked; else the embedded corpus, exported.
+    """
+    from relic.auditing.recorded import arguments
     from relic.planted import planted_corpus
 
-    corpus = planted_corpus(attribute, images=images)
-    export(corpus, directory)
-    place = Path(directory)
-    captions = [f"{corpus.display_names[name]}={place / f'{name}.json'}" for name in corpus.captioners]  # fmt: skip
+    if corpus_choice(corpus) == "real" and attribute == "gender" and arguments():
+        return arguments()
+    planted = planted_corpus(attribute, images=images)
+    place, names = Path(directory), planted.display_names
+    export(planted, place)
+    captions = [f"{names[key]}={place / f'{key}.json'}" for key in planted.captioners]
     return {"captions": captions, "labels": str(place / "labels.csv"), "human": str(place / "human.json"), "synthetic": True}  # fmt: skip

@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from relic import claim_figures, claim_tables, claims, evidence, report
+from relic.auditing.recorded import example
 from relic.claims import SYMBOLS, Verdict
 from relic.errors import RelicError
 from relic.figures import PAPERS
@@ -54,6 +55,7 @@ def fill(stage: Path, executed: Path) -> None:
         "counts": counts(verdicts),
         "cost": cost(read_published()),
         "machine": machine(),
+        "audit_example": example(),
     }
     for page in stage.glob("*.md"):
         text = page.read_text(encoding="utf-8")
