@@ -50,7 +50,9 @@ def words_of(about: Attribute) -> tuple[frozenset[str], frozenset[str]] | None:
         words = dict(zip(shipped, class_words(about.name), strict=True))
     else:
         words = about.class_words
-    return tuple(words[name] for name in about.classes) if set(about.classes) <= set(words) else None
+    return (
+        tuple(words[name] for name in about.classes) if set(about.classes) <= set(words) else None
+    )
 
 
 def named_class(

@@ -1,12 +1,18 @@
 """Fixtures that several test files share."""
 
+import os
 import pickle
+import shutil
 from pathlib import Path
 
 import pytest
 
 from relic import paths
 
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 FIVE = ("A Man rides.", "a man on a bike", "he rides a bike", "man, bike", "a cyclist")
 
 
@@ -19,6 +25,25 @@ def real_data() -> Path:
     if not directory.is_dir():
         pytest.skip(f"RELIC_DATA names {directory}, which is not a directory")
     return directory
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium, with a profile of its own that is thrown away."""
+    program = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
+    if program is None:
+        reason = "no Chromium found (Debian: apt install chromium)"
+        if os.environ.get("RELIC_REQUIRE_BROWSER") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield running
+        running.close()
 
 
 @pytest.fixture

@@ -91,7 +91,9 @@ def _seeds(told: str) -> list[int]:
     try:
         found = list(dict.fromkeys(int(each) for each in told.split(",")))
     except ValueError as error:
-        raise RelicError(f"--seeds {told}", expected="whole numbers with commas, or paper") from error
+        raise RelicError(
+            f"--seeds {told}", expected="whole numbers with commas, or paper"
+        ) from error
     if min(found) < 0:
         raise RelicError(f"--seeds {told}", expected="numbers of at least 0")
     return found

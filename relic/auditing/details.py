@@ -1,6 +1,7 @@
 """What belongs beside LIC: telling words, misgendering, accuracy, published captioners, Gender Score."""
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,9 @@ DRAWS = 1000
 WORDS = 8  # a class
 COMMON = frozenset("a an the of in on at is are and with to . ,".split())
 LEAST = 5  # captions that must hold a word for it to be listed
-ALIKE = 0.25  # share of the audited images among the recorded test images: ten splits test half of all
+ALIKE = (
+    0.25  # share of the audited images among the recorded test images: ten splits test half of all
+)
 
 
 def sampled(audited: Audited, most: int = MOST) -> pd.Index:
@@ -88,7 +91,7 @@ def _terms_by_image(corpus: Corpus, reading: Reading, images: pd.Index) -> list[
     terms = {}
     for caption in captions.unique():
         tokens = caption.split()
-        terms[caption] = frozenset([*tokens, *map(" ".join, zip(tokens, tokens[1:], strict=False))])
+        terms[caption] = frozenset([*tokens, *map(" ".join, pairwise(tokens))])
     return [terms[caption] for caption in captions]
 
 
@@ -131,10 +134,14 @@ def published_beside(audited: Audited, classifiers) -> tuple[pd.DataFrame, float
         return pd.DataFrame(), share
     rows = []
     evidence = from_runs(runs, RECORDED)
-    for label, part in evidence[evidence["variant"] == "standard"].groupby("classifier", sort=False):
+    for label, part in evidence[evidence["variant"] == "standard"].groupby(
+        "classifier", sort=False
+    ):
         found = means(part)
         for name in in_order(found):
-            rows.append((name, label, *found[name].interval(), found[name].n, part["n_test"].iloc[0]))
+            rows.append(
+                (name, label, *found[name].interval(), found[name].n, part["n_test"].iloc[0])
+            )
     columns = ["captioner", "classifier", "lic", "low", "high", "n_seeds", "n_test"]
     return pd.DataFrame(rows, columns=columns), share
 

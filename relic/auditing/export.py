@@ -9,7 +9,9 @@ from relic.data.load import corpus_choice
 from relic.errors import RelicError
 
 
-def export(corpus: Corpus, directory: str | Path, captioners: list[str] | None = None) -> list[Path]:
+def export(
+    corpus: Corpus, directory: str | Path, captioners: list[str] | None = None
+) -> list[Path]:
     """`NAME.json` a captioner, `labels.csv`, `human.json`, `objects.csv` where known, `NAME_vocabulary.txt`."""
     directory = Path(directory).expanduser()
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):

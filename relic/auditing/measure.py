@@ -105,8 +105,8 @@ def _rows(audited: Audited, part: pd.DataFrame, runs: pd.DataFrame, store: Store
     """One classifier: a row each captioner."""
     captioners = audited.corpus.captioners
     images = image_intervals(runs, {name: {name: 1} for name in captioners}, store=store)
-    found = {variant: means(rows) for variant, rows in part.groupby("variant", sort=False)}
-    sides = {variant: rows for variant, rows in part.groupby("variant", sort=False)}
+    sides = dict(iter(part.groupby("variant", sort=False)))
+    found = {variant: means(rows) for variant, rows in sides.items()}
     result = []
     for name in captioners:
         own = {variant: rows[rows["captioner"] == name] for variant, rows in sides.items()}
@@ -181,5 +181,3 @@ def _chance(runs: pd.DataFrame) -> pd.DataFrame:
     permuted = permuted.assign(classifier=[classifier_label(r) for r in permuted.to_dict("records")])  # fmt: skip
     table = permuted.groupby(["classifier", "captioner"], sort=False)["score"]
     return table.agg(["mean", "std", "count"]).rename(columns={"count": "runs"}).reset_index()
-
-

@@ -78,16 +78,22 @@ def as_csv(audit: Audit) -> str:
 
 
 def as_markdown(audit: Audit) -> str:
-    """A block for a model card, with Hugging Face's `model-index` as metadata."""
+    """A block for a model card, with Hugging Face's `model-index` as metadata.
+
+    A card has one model: of several captioners each gets its metadata as a YAML block to paste.
+    """
     from huggingface_hub.repocard_data import eval_results_to_model_index
 
-    index, cards = [], []
-    for name in audit.audited.corpus.captioners:
+    cards, names = [], audit.audited.corpus.captioners
+    for name in names:
         rows = [row for row in audit.results if row["captioner"] == name]
-        index += eval_results_to_model_index(name, _scores(audit, rows))
-        cards.append(_card(audit, name, rows))
-    head = yaml.safe_dump({"model-index": index}, sort_keys=False, allow_unicode=True)
-    return f"---\n{head}---\n\n" + "\n".join(cards)
+        index = eval_results_to_model_index(name, _scores(audit, rows))
+        head = yaml.safe_dump({"model-index": index}, sort_keys=False, allow_unicode=True)
+        card = _card(audit, name, rows)
+        cards.append(
+            f"---\n{head}---\n\n{card}" if len(names) == 1 else f"{card}\n```yaml\n{head}```\n"
+        )
+    return "\n".join(cards)
 
 
 def _scores(audit: Audit, rows: list[dict]) -> list:

@@ -2,9 +2,7 @@
 
 import base64
 import io
-import os
 import re
-import shutil
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -13,10 +11,6 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import pandas as pd
 import pytest
 
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 WIDTHS = (1280, 400)
 LEAST_CONTRAST = 4.5  # WCAG AA
 
@@ -66,25 +60,6 @@ class Quiet(SimpleHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Chromium, with a profile of its own that is thrown away."""
-    program = next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-    )
-    if program is None:
-        reason = "no Chromium found (Debian: apt install chromium)"
-        if os.environ.get("RELIC_REQUIRE_BROWSER") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,340 @@
+"""An audit from files to numbers: joining, verdicts that are known, refusals before computing."""
+
+import json
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+import relic
+from relic.auditing.audit import Audit, audit, sentence
+from relic.auditing.cautions import cautions
+from relic.auditing.details import telling_words
+from relic.auditing.export import example_files, export
+from relic.auditing.inputs import Inputs, attribute_of, audited, own_words
+from relic.auditing.measure import Held, detectable, measure, verdict
+from relic.auditing.write import as_csv, as_html, as_json, as_markdown
+from relic.errors import RelicError
+from relic.planted import planted_corpus
+from relic.stats import Interval, estimate
+from relic.store import Store
+
+SEEDS = [0, 12]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> dict:
+    """The embedded corpus of 600 images as files."""
+    return example_files(tmp_path_factory.mktemp("files") / "x", "gender", 600, "embedded")
+
+
+@pytest.fixture(scope="module")
+def small(files, tmp_path_factory) -> Audit:
+    """An audit of it, two splits."""
+    place = Store(tmp_path_factory.mktemp("runs"))
+    return audit(**files, seeds=SEEDS, store=place, progress=False, with_accuracy=False)
+
+
+def inputs(place, captions=None, labels=None, human=None, **more) -> Inputs:
+    """Files written from plain values: 40 images of each class by default."""
+    ids = range(80)
+    captions = captions or [{"image_id": i, "caption": f"a man with thing {i % 7}"} for i in ids]
+    labels = labels or {str(i): "Male" if i % 2 else "Female" for i in ids}
+    human = human or {str(i): [f"person {i % 5} {j}" for j in range(5)] for i in ids}
+    told = {}
+    for name, content in (("captions", captions), ("labels", labels), ("human", human)):
+        file = place / f"{name}.json"
+        file.write_text(json.dumps(content), encoding="utf-8")
+        told[name] = (str(file),) if name == "captions" else str(file)
+    return Inputs(**told | more)
+
+
+def test_known_verdicts_of_the_embedded_corpus(tmp_path):
+    """Four planted captioners: two amplify, one gives away less than people, one does nothing."""
+    files = example_files(tmp_path / "files", "gender", 4000, "embedded")
+    told = audited(Inputs(**files | {"captions": tuple(files["captions"])}).told())
+    found = measure(told, Held(told.corpus), store=Store(tmp_path / "runs"), chance=False, progress=False)  # fmt: skip
+    verdicts = dict(zip(found.lic["captioner"], found.lic["verdict"], strict=True))
+    assert verdicts == {
+        "Faithful (gain 0)": "undecided",
+        "Amplifier (gain 0.5)": "amplifies",
+        "Strong amplifier (gain 1.5)": "amplifies",
+        "Reducer (gain −1)": "does not amplify",
+    }
+    corpus = planted_corpus("gender", images=4000)
+    truth = [corpus.true_lic(key).lic for key in corpus.captioners]
+    assert np.corrcoef(truth, found.lic["lic"])[0, 1] > 0.99
+
+
+def test_an_exported_captioner_gets_the_claims_numbers(real_data, tmp_path):
+    """COCO JSON, labels.csv and human.json of NIC: the recorded runs of claim 2, run for run."""
+    from relic.evidence import from_runs
+    from relic.results import RECORDED, load_runs
+
+    export(relic.load_corpus("gender", "real"), tmp_path / "x", ["nic"])
+    told = Inputs(
+        (str(tmp_path / "x/nic.json"),), str(tmp_path / "x/labels.csv"), str(tmp_path / "x/human.json"),
+        vocabulary=str(tmp_path / "x/nic_vocabulary.txt"),
+    )  # fmt: skip
+    read = audited(told.told())
+    found = measure(read, Held(read.corpus), seeds=SEEDS, store=Store(tmp_path / "runs"), chance=False, progress=False)  # fmt: skip
+    runs = load_runs()
+    runs = runs[(runs["captioner"] == "nic") & (runs["attribute"] == "gender") & (runs["classifier"] == "linear")]  # fmt: skip
+    recorded = from_runs(runs, RECORDED)
+    recorded = recorded[recorded["seed"].isin(SEEDS)]
+    ours = found.evidence.set_index(["variant", "seed"]).sort_index()
+    theirs = recorded.set_index(["variant", "seed"]).sort_index()
+    for column in ("lic_model", "lic_data", "lic", "n_test"):
+        np.testing.assert_allclose(ours[column].astype(float), theirs[column].astype(float), atol=1e-6)  # fmt: skip
+
+
+def test_the_rule():
+    assert verdict(Interval(2, 0.1, 4)) == "amplifies"
+    assert verdict(Interval(-1, -3, 0.9)) == "does not amplify"
+    assert verdict(Interval(1, -1, 3)) == "undecided"
+    assert verdict(Interval(3, math.nan, math.nan)) == "undecided"  # one split
+
+
+def test_the_smallest_lic_that_is_found():
+    """t quantiles of .975 and .8 with two degrees of freedom, times the corrected error."""
+    found = estimate([1.0, 2.0, 3.0])
+    assert detectable(found) == pytest.approx((4.302653 + 1.060660) * found.error, rel=1e-5)
+    assert math.isnan(detectable(estimate([1.0])))
+
+
+def test_a_classifier_that_finds_nothing_is_near_its_chance_level(small):
+    chance = small.measured.chance
+    assert set(chance["captioner"]) == set(small.audited.corpus.captioners)
+    assert chance["mean"].between(15, 40).all()
+
+
+def test_images_are_those_with_everything(tmp_path):
+    told = inputs(
+        tmp_path,
+        captions=[{"image_id": i, "caption": f"a man {i}"} for i in range(10, 200)],
+        labels={str(i): "Male" if i % 2 else "Female" for i in range(0, 150)},
+        human={f"COCO_val2014_{i:012d}.jpg": ["a", "b", "c", "d", "e"] for i in range(20, 300)},
+    )
+    read = audited(told.told())
+    assert (read.images[0], read.images[-1], len(read.images)) == (20, 149, 130)
+    assert read.coverage.to_dict("records")[0] == {
+        "captioner": "captions", "captions": 190, "distinct captions": 190, "with label": 140,
+        "with human captions": 180, "with both": 130,
+    }  # fmt: skip
+
+
+def test_ids_that_are_no_numbers_are_joined_too(tmp_path):
+    names = [f"street_{i}.png" for i in range(80)]
+    read = audited(inputs(
+        tmp_path,
+        captions={name: f"a man {i}" for i, name in enumerate(names)},
+        labels={name: "Male" if i % 2 else "Female" for i, name in enumerate(names)},
+        human={name: ["x", "y"] for name in names},
+    ).told())  # fmt: skip
+    assert len(read.images) == 80
+    assert read.captions_an_image == 2
+    assert read.names[int(read.images[0])] in names
+
+
+def test_the_rarer_class_becomes_class_one(tmp_path):
+    labels = {str(i): "Female" if i % 4 else "Male" for i in range(100)}
+    captions = [{"image_id": i, "caption": f"a man {i}"} for i in range(100)]
+    human = {str(i): ["a"] * 5 for i in range(100)}
+    read = audited(inputs(tmp_path, captions, labels, human).told())
+    assert read.corpus.attribute.classes == ("Female", "Male")
+    assert read.corpus.labels.mean() == 0.25
+    assert "Male is the rarer class here: it becomes class 1" in read.notes
+
+
+def test_human_captions_of_different_number(tmp_path):
+    human = {str(i): ["a", "b", "c"] if i > 9 else ["a"] for i in range(80)}
+    read = audited(inputs(tmp_path, human=human).told())
+    assert (read.captions_an_image, len(read.images)) == (3, 70)
+    assert any("10 images have fewer than 3 human captions" in note for note in read.notes)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"labels": {str(i): "Male" if i % 2 else "Female" for i in range(900, 990)}}, "the labels are of others"),
+        ({"human": {str(i): ["a"] * 5 for i in range(900, 990)}}, "the human captions are of others"),
+        ({"labels": {str(i): "Male" if i % 9 else "Female" for i in range(80)}}, "9 of class 1"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_audited_is_refused_with_ids(tmp_path, given, found):
+    with pytest.raises(RelicError, match=found):
+        audited(inputs(tmp_path, **given).told())
+
+
+def test_two_captioners_without_a_common_image(tmp_path):
+    told = inputs(tmp_path)
+    other = tmp_path / "other.csv"
+    other.write_text("image_id,caption\n" + "".join(f"{i},a dog\n" for i in range(500, 600)))
+    with pytest.raises(RelicError, match=r"the labels are of others|shares no image"):
+        audited(Inputs((*told.captions, str(other)), told.labels, told.human).told())
+
+
+def test_files_of_the_same_name_need_names(tmp_path):
+    told = inputs(tmp_path)
+    with pytest.raises(RelicError, match="several captions files are called captions"):
+        Inputs(told.captions * 2, told.labels, told.human).told()
+    named = Inputs((told.captions[0], f"b={told.captions[0]}"), told.labels, told.human)
+    assert audited(named.told()).corpus.captioners == ["captions", "b"]
+
+
+def test_an_attribute_of_ones_own(tmp_path):
+    words = tmp_path / "words.txt"
+    words.write_text("smile smiling\n# grin\nlaughs\n", encoding="utf-8")
+    about = attribute_of(Inputs((), "", "", "smile", ("no", "yes"), str(words)))
+    assert about.masked_words == {"smile", "smiling", "laughs"}
+    assert (about.classes, about.mask_token) == (("no", "yes"), "smileword")
+    with pytest.raises(RelicError, match="unknown attribute 'smile'"):
+        attribute_of(Inputs((), "", "", "smile"))
+
+
+def test_another_language_by_a_yaml_file(tmp_path):
+    file = tmp_path / "geschlecht.yml"
+    file.write_text(
+        "name: geschlecht\nclasses: [Mann, Frau]\nmask_token: wort\ntokenizer: spacy:de\n"
+        "masked_words: {Mann: mann er, Frau: frau sie}\n", encoding="utf-8",
+    )  # fmt: skip
+    ids = range(100)
+    told = inputs(
+        tmp_path,
+        captions={str(i): f"Ein Mann, der mit Ding {i % 9} z.B. lacht." for i in ids},
+        labels={str(i): "Mann" if i % 2 else "Frau" for i in ids},
+        human={str(i): [f"Eine Frau lacht {i % 8}"] * 2 for i in ids},
+        attribute=str(file),
+    )
+    read = audited(told.told())
+    assert "wort" in read.corpus.vocabularies["captions"]
+    assert "z.b." in read.corpus.vocabularies["captions"]
+    found = measure(read, Held(read.corpus), seeds=SEEDS, store=Store(tmp_path / "r"), progress=False)  # fmt: skip
+    assert found.lic["lic"].notna().all()
+
+
+def test_own_words_are_masked():
+    assert own_words(["A man .", "his dog"], relic.load_attribute("gender")) == (
+        ".", "a", "dog", "genderword",
+    )  # fmt: skip
+
+
+def test_telling_words_name_what_was_planted(small):
+    words = small.words[small.words["captioner"] == "Strong amplifier (gain 1.5)"]
+    assert set(words["speaks for"]) == {"Male", "Female"}
+    assert (words["weight"] > 0).eq(words["speaks for"] == "Female").all()
+    assert not words["word"].str.contains("genderword genderword").any()
+    lean = words["Female %"] - words["Male %"]
+    assert np.sign(lean.to_numpy()) @ np.sign(words["weight"].to_numpy()) > 0.6 * len(words)
+
+
+def test_telling_words_need_no_more_than_one_seed(small):
+    assert len(telling_words(small.audited, [0], words=2)) == 2 * 2 * 4
+
+
+def test_the_sentence_follows_the_verdict(small):
+    row = small.results[0] | {"lic": 3.0, "low": 1.0, "high": 5.0, "verdict": "amplifies"}
+    assert "amplifies gender: LIC 3.0 (95 % 1.0 to 5.0" in sentence(row)
+    row |= {"lic": -2.0, "low": -3.0, "high": -1.0, "verdict": "does not amplify"}
+    assert "does not amplify gender by 1 point or more: LIC −2.0" in sentence(row)
+    assert "gives less away than humans" in sentence(row)
+    assert sentence(row | {"verdict": "undecided"}).startswith("Undecided")
+
+
+def test_cautions_name_what_stands_out(small, tmp_path):
+    said = " ".join(small.cautions)
+    assert "synthetic" in said
+    assert "Small test set" in said
+    told = inputs(
+        tmp_path, captions=[{"image_id": i, "caption": f"dog {i % 3}"} for i in range(80)]
+    )
+    read = audited(told.told())
+    found = measure(read, Held(read.corpus), seeds=[0], store=Store(tmp_path / "r"), progress=False)
+    said = " ".join(cautions(read, found))
+    assert "no masked word found" in said
+    assert "1 split: no interval" in said
+    assert "% of human words become unknown" in said
+
+
+def test_json_has_what_was_promised(small):
+    told = json.loads(as_json(small))
+    fields = "captioner attribute classifier n_images n_test lic_model lic_data lic low high verdict unseen"
+    for row in told["results"]:
+        assert set(fields.split()) <= set(row)
+        assert row["lic"] == pytest.approx(row["lic_model"] - row["lic_data"])
+    assert {"warnings", "coverage", "provenance", "words", "citation"} <= set(told)
+    assert len(told["provenance"]["files"][0]["sha256"]) == 64
+    table = pd.read_csv(pd.io.common.StringIO(as_csv(small)))
+    assert table["lic"].tolist() == pytest.approx([row["lic"] for row in told["results"]])
+
+
+def test_model_card_can_be_read_by_hugging_face(files, small, tmp_path):
+    from huggingface_hub import ModelCard
+
+    alone = audit(files["captions"][2], files["labels"], files["human"], seeds=SEEDS, progress=False,
+                  store=Store(tmp_path), with_accuracy=False)  # fmt: skip
+    card = ModelCard(as_markdown(alone))
+    assert card.data.model_name == "Strong amplifier (gain 1.5)"
+    assert card.data.eval_results[0].metric_value == round(alone.results[0]["lic"], 2)
+    assert "Before you use these numbers" in card.text
+    several = re.findall(r"```yaml\n(.*?)```", as_markdown(small), flags=re.S)
+    names = [yaml.safe_load(block)["model-index"][0]["name"] for block in several]
+    assert names == small.audited.corpus.captioners
+
+
+def test_html_is_self_contained(small):
+    page = as_html(small)
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert page.count("data:image/png") == 1
+    for row in small.results:
+        assert row["sentence"] in page
+
+
+HOSTILE = '<img src=x onerror="document.title=1"> & <script>alert(1)</script> man'
+
+
+def test_hostile_captions_are_text(tmp_path, browser):
+    """In the report, as Chromium opens it from disk, at two widths, without a request or an error."""
+    ids = range(80)
+    captions = [{"image_id": i, "caption": HOSTILE if i % 2 else f"{HOSTILE} dog"} for i in ids]
+    told = inputs(tmp_path, captions, human={str(i): [HOSTILE] * 5 for i in ids})
+    hostile = f"<b>x</b>={told.captions[0]}"
+    found = audit([hostile], told.labels, told.human, seeds=SEEDS, store=Store(tmp_path / "r"),
+                  progress=False, with_accuracy=False)  # fmt: skip
+    found.write(tmp_path / "out")
+    wrong = []
+    page = browser.new_page()
+    page.on("console", lambda message: wrong.append(message.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda r: r.url.startswith(("file:", "data:")) or wrong.append(r.url))
+    for width in (1280, 400):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto((tmp_path / "out" / "report.html").as_uri())
+        assert wrong == []
+        assert page.title().startswith("Does <b>x</b> amplify")
+        assert page.locator("img:not(figure img)").count() == 0
+        assert "onerror=" in page.locator("#words").inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()
+
+
+def test_lic_in_memory():
+    corpus = planted_corpus("gender", images=1200)
+    name = corpus.captioners[2]
+    human = corpus.human.groupby("image_id")["caption"].agg(list).to_dict()
+    labels = corpus.labels.map(dict(enumerate(corpus.attribute.classes))).to_dict()
+    found = relic.lic(corpus.captions(name).to_dict(), labels, human, seeds=[0, 1, 2])
+    assert found.lic == pytest.approx(found.lic_model - found.lic_data)
+    assert found.verdict in repr(found).lower()
+    assert found._repr_html_().startswith("<p>")
+    with pytest.raises(RelicError, match="labels Woman"):
+        relic.lic({1: "a"}, {1: "Woman"}, {1: ["a"]})
+
+
+def test_an_audit_shows_itself(small):
+    assert repr(small).count("\n") == 3
+    assert small._repr_html_().count("<p>") == 4
