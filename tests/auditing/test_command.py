@@ -115,7 +115,8 @@ def test_a_failure_leaves_the_old_report(tmp_path):
             (stage / "report.json").write_text("half")
             raise ZeroDivisionError
 
-    pytest.raises(ZeroDivisionError, fails)
+    with pytest.raises(ZeroDivisionError):
+        fails()
     assert (out / "report.json").read_text() == "old"
     assert leftovers(tmp_path) == ["out"]
 
