@@ -14,8 +14,12 @@ from relic.gender_score_cli import app as gender_score
 
 app = typer.Typer(
     name="relic",
-    help="Do image captioners amplify the bias of their training captions? "
-    "This command gets data, trains and reports; [bold]./run_all.sh[/bold] builds the book.",
+    help="Do image captioners amplify the bias of their training captions?\n\n"
+    "Your captions:  relic audit captions.json --labels labels.csv --human human.json\n\n"
+    "The papers' claims:  relic claims\n\n"
+    "Our runs:  relic results show\n\n"
+    "The book:  ./run_all.sh\n\n"
+    "Every command has --help; relic --install-completion teaches your shell.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
