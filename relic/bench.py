@@ -15,6 +15,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from relic import paths
+from relic.auditing.bench import audit_growth, audit_report
 from relic.errors import RelicError
 from relic.material import Reading, prepare
 from relic.runs import Outcome, describe
@@ -340,4 +341,6 @@ MEASUREMENTS = {
     "store": store,
     "attribution": attribution,
     "gender_score": gender_score,
+    "audit": audit_report,
+    "audit_growth": audit_growth,
 }

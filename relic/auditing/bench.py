@@ -1,0 +1,82 @@
+"""How long an audit takes, and how that grows: `relic audit` on generated captions, in its own process."""
+
+import math
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from relic.errors import RelicError
+
+AIM = 60  # seconds for 10,000 captions, ten seeds, five human captions an image
+WORDS = (
+    3000  # of the generated captions; the n-th is drawn in proportion to 1/n, as in any language
+)
+
+
+def generated_files(captions: int, directory: str | Path, human: int = 5, seed: int = 0) -> dict:
+    """Captions, labels and human captions of so many images; a tenth of the words lean to a class."""
+    rng, place = np.random.default_rng(seed), Path(directory)
+    classes = (rng.random(captions) < 0.4).astype(int)
+    chance = 1 / np.arange(2, WORDS + 2)
+    lean = np.where(np.arange(WORDS) % 10 == 7, 0.4, 0.0)
+    kinds = [chance * (1 + lean * sign) for sign in (-1, 1)]
+    drawn = [np.cumsum(kind / kind.sum()) for kind in kinds]
+    words = np.array([f"w{i}" for i in range(WORDS)])
+
+    def texts() -> list[str]:
+        found, lengths = np.empty(captions, dtype=object), rng.integers(6, 13, captions)
+        for value in (0, 1):
+            rows = np.flatnonzero(classes == value)
+            ids = np.searchsorted(drawn[value], rng.random((len(rows), 12)))
+            said = words[np.minimum(ids, WORDS - 1)]
+            found[rows] = ["a man " + " ".join(r[:n]) for r, n in zip(said, lengths[rows], strict=True)]  # fmt: skip
+        return found.tolist()
+
+    ids = np.arange(1, captions + 1)
+    pd.DataFrame({"image_id": ids, "caption": texts()}).to_json(place / "captions.json", orient="records")  # fmt: skip
+    labels = np.array(["Male", "Female"])[classes]
+    pd.DataFrame({"image_id": ids, "label": labels}).to_csv(place / "labels.csv", index=False)
+    said = [pd.DataFrame({"image_id": ids, "caption": texts()}) for _ in range(human)]
+    pd.concat(said).to_csv(place / "human.csv", index=False)
+    return {name: str(place / f"{name}.{end}") for name, end in (("captions", "json"), ("labels", "csv"), ("human", "csv"))}  # fmt: skip
+
+
+def timed(captions: int, seeds: str, human: int, *more: str) -> tuple[float, float]:
+    """Wall seconds and peak memory (GB) of a whole `relic audit`, nothing computed before."""
+    with tempfile.TemporaryDirectory() as scratch:
+        files = generated_files(captions, scratch, human)
+        told = [files["captions"], "--labels", files["labels"], "--human", files["human"], "--seeds", seeds]  # fmt: skip
+        command = [sys.executable, "-m", "relic.cli", "audit", *told, "--out", f"{scratch}/out", *more]  # fmt: skip
+        environment = {**os.environ, "RELIC_RUNS": f"{scratch}/runs"}
+        started = time.perf_counter()
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RelicError(f"relic audit failed: {done.stderr[-500:]}")
+        taken = time.perf_counter() - started
+    peak = resource.getrusage(
+        resource.RUSAGE_CHILDREN
+    ).ru_maxrss  # kilobytes, of the largest so far
+    return taken, peak / 1e6
+
+
+def audit_report():
+    """10,000 captions, ten seeds, five human captions, everything; against the aim."""
+    taken, peak = timed(10_000, "paper", 5)
+    return [(taken, AIM, f"wall s for 10,000 captions, whole report, against the aim; {peak:.1f} GB")]  # fmt: skip
+
+
+def audit_growth(sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000)):
+    """One seed, one human caption: each size against n log n from the one before."""
+    found, rows = [timed(n, "0", 1, "--no-accuracy") for n in sizes], []
+    for (small, a), (large, b) in pairwise(zip(sizes, found, strict=True)):
+        grown = a[0] * large * math.log(large) / (small * math.log(small))
+        rows.append((b[0], grown, f"wall s for {large:,} captions against n log n from {small:,} ({a[0]:.0f} s); {b[1]:.1f} GB"))  # fmt: skip
+    return rows
