@@ -12,14 +12,14 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from relic import claim_figures, claim_tables, claims, evidence, report
+from relic import claim_figures, claim_tables, claims, evidence, findings, report, stand_in
 from relic.claims import SYMBOLS, Verdict
 from relic.errors import RelicError
 from relic.figures import PAPERS
 from relic.page import figure_html, table_html
 from relic.paths import RESULTS
 from relic.published import published
-from relic.results import RECORDED, read_published
+from relic.results import RECORDED, load_runs
 
 PAGES = {
     "1": "notebooks/10_claim1_encoders",
@@ -45,15 +45,22 @@ COLUMNS = {
 
 def fill(stage: Path, executed: Path) -> None:
     """Replace the marks in all pages of a stage by what the evidence says."""
-    found = evidence.gather()
+    found, runs = evidence.gather(), load_runs()
     verdicts = claims.judge_all(found) + built(executed)
     parts = {
-        "answer": answer(verdicts),
-        "figure": figure(found),
-        "matrix": matrix(verdicts),
-        "counts": counts(verdicts),
-        "cost": cost(read_published()),
-        "machine": machine(),
+        "answer": lambda: answer(verdicts),
+        "figure": lambda: figure(found),
+        "matrix": lambda: matrix(verdicts),
+        "counts": lambda: counts(verdicts),
+        "cost": lambda: cost(runs),
+        "machine": machine,
+        "found_claims": lambda: findings.claims_found(verdicts, runs),
+        "found_repetition": lambda: findings.repetition(verdicts, runs),
+        "found_recipe": lambda: findings.recipe(runs),
+        "found_linear": lambda: stand_in.linear_for_lstm(runs),
+        "found_biased": findings.where_biased,
+        "found_gender_score": findings.gender_score_adds,
+        "found_untested": lambda: findings.untested(runs),
     }
     for page in stage.glob("*.md"):
         text = page.read_text(encoding="utf-8")
@@ -64,7 +71,7 @@ def fill(stage: Path, executed: Path) -> None:
                 f"book/{page.name}: marks {', '.join(unknown)}", expected=", ".join(parts)
             )
         for name in marks:
-            text = text.replace(f"<!-- relic:{name} -->", parts[name])
+            text = text.replace(f"<!-- relic:{name} -->", parts[name]())
         page.write_text(text, encoding="utf-8")
 
 
