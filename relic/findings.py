@@ -62,7 +62,7 @@ def claims_found(verdicts: Iterable[Verdict], runs: pd.DataFrame) -> str:
         ours = [v for v in about if v.source == RECORDED]
         told = [_by_attribute([v for v in ours if v.attribute == name]) for name in _names(ours)]
         if claim.startswith("3") and told:
-            told.append(_equal_size(runs, {"LIC_M": "lic_model", "LIC": "lic"}[claim[3:-1]]))
+            told[-1] += _equal_size(runs, {"LIC_M": "lic_model", "LIC": "lic"}[claim[3:-1]])
         told = told or [f"{NOT_YET}`{COMMANDS.get(claim, AGAIN)}`."]
         lines.append(f"- **{title}.** {_papers(about)}")
         lines += [f"  - {line}" for line in told if line]
@@ -102,7 +102,7 @@ def _equal_size(runs: pd.DataFrame, quantity: str) -> str:
     if not {"gender", "race"} <= set(rows["attribute"]):
         return ""
     found = less_than_gender(rows, quantity)
-    return f"With as many images for gender as for race: {found.symbol} {found.verdict}."
+    return f" With as many images for gender as for race: {found.symbol} {found.verdict}."
 
 
 def repetition(verdicts: Iterable[Verdict], runs: pd.DataFrame) -> str:
