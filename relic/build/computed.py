@@ -12,7 +12,16 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from relic import claim_figures, claim_tables, claims, evidence, findings, report, stand_in
+from relic import (
+    claim_figures,
+    claim_tables,
+    claims,
+    declared,
+    evidence,
+    findings,
+    report,
+    stand_in,
+)
 from relic.claims import SYMBOLS, Verdict
 from relic.errors import RelicError
 from relic.figures import PAPERS
@@ -54,6 +63,7 @@ def fill(stage: Path, executed: Path) -> None:
         "counts": lambda: counts(verdicts),
         "cost": lambda: cost(runs),
         "machine": machine,
+        "recorded": lambda: recorded(runs),
         "found_claims": lambda: findings.claims_found(verdicts, runs),
         "found_repetition": lambda: findings.repetition(verdicts, runs),
         "found_recipe": lambda: findings.recipe(runs),
@@ -211,6 +221,13 @@ def cost(runs: pd.DataFrame) -> str:
     return table_html(
         table, "cost.csv", "Cost in hours of computing; ours in CPU hours.", decimals=2
     )
+
+
+def recorded(runs: pd.DataFrame) -> str:
+    """What is recorded of the declared grid, and what is not run."""
+    table = declared.progress(declared.read(), runs)
+    done, of = table["recorded"].sum(), table["of"].sum()
+    return table_html(table, "recorded.csv", f"{done:,} of {of:,} declared runs are recorded.")
 
 
 def machine() -> str:
