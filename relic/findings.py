@@ -40,10 +40,10 @@ TITLES = {
     "4": "4 · The Equalizer amplifies gender beyond NIC+, and race no more",
 }
 COMMANDS = {
-    "1": "relic sweep --attribute gender,race --classifier lstm,bert-pre --seeds paper",
-    "recipe": "relic sweep --classifier bert-pre --recipe 1e-5x5 --captions model --seeds paper",
+    "1": "relic sweep --grid bert-pre",
+    "recipe": "relic sweep --grid 'bert-pre LIC_M'",
 }
-AGAIN = "relic sweep --attribute gender,race,age --seeds paper"
+AGAIN = "relic sweep --grid linear"
 SURVIVES = {
     SUPPORTED: "The Equalizer's lead over NIC+ survives without repeated captions.",
     UNDECIDED: "Without repeated captions the Equalizer's lead over NIC+ is not sure.",

@@ -10,7 +10,7 @@ from relic.stats import pearson_interval, tau_interval
 
 MAIN = "linear"  # the classifier that everything is recorded for
 CLOSE = 2.0  # points within which our LSTM is meant to lie of the papers'
-LSTM = "relic sweep --classifier lstm --batching packed --split upstream --captions model"
+LSTM = "relic sweep --grid 'lstm upstream'"
 
 
 def linear_for_lstm(runs: pd.DataFrame) -> str:

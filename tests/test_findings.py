@@ -1,9 +1,11 @@
 """What we found: sentences and verdicts follow the recorded numbers."""
 
+import shlex
+
 import pandas as pd
 import pytest
 
-from relic import claims, evidence, findings, stand_in
+from relic import claims, declared, evidence, findings, stand_in
 from relic.calibration import read_study
 from relic.calibration_grid import read_grid
 from relic.gender_score.record import recorded
@@ -51,7 +53,12 @@ def test_all_that_is_recorded_can_be_told(every):
 
 def test_claims_without_runs_name_the_command(runs):
     text = findings.claims_found(judged(runs), runs)
-    assert "Not recorded yet: `relic sweep --attribute gender,race --classifier lstm,bert" in text
+    assert f"Not recorded yet: `{findings.COMMANDS['1']}`" in text
+    names = [part.grid for part in declared.read()]
+    for command in (*findings.COMMANDS.values(), findings.AGAIN, stand_in.LSTM):
+        *start, begins = shlex.split(command)
+        assert start == ["relic", "sweep", "--grid"]
+        assert any(name.startswith(begins) for name in names)
     none = runs.iloc[:0]
     assert findings.claims_found([], none).count("Not recorded yet") == 5
     assert findings.repetition([], none).startswith("Not recorded yet")
