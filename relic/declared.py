@@ -137,3 +137,23 @@ def grid_runs(source: Source, name: str, directory: Path = paths.RESULTS) -> lis
             told = dict(zip(DEFAULTS, values, strict=True))
             found.append(describe(source.load(told.pop("attribute")), **told))
     return list(dict.fromkeys(found))
+
+
+def by_grid(table: pd.DataFrame) -> pd.DataFrame:
+    """Progress as a reader wants it: a row a grid, an attribute a column."""
+    told = table.assign(runs=[f"{a:,} of {b:,}" for a, b in zip(table["recorded"], table["of"], strict=True)])  # fmt: skip
+    wide = told.pivot(index="grid", columns="attribute", values="runs")
+    sums = table.groupby("grid", sort=False)[["recorded", "of"]].sum()
+    wide = wide.reindex(sums.index)[list(dict.fromkeys(table["attribute"]))]
+    wide.insert(0, "state", [_state(*each) for each in sums.itertuples(index=False)])
+    return wide.reset_index()
+
+
+def summary(table: pd.DataFrame) -> str:
+    """How much of the grid is there, in words."""
+    states = by_grid(table).set_index("grid")["state"]
+    text = f"**{table['recorded'].sum():,} of {table['of'].sum():,} declared runs are recorded; {(states == '✓ complete').sum()} of {len(states)} grids are complete.**"
+    for state, said in (("part", "In part"), ("not run", "Not run")):
+        names = [name.split(",")[0] for name in states.index[states == state]]
+        text += f" {said}: {'; '.join(names)}." if names else ""
+    return text

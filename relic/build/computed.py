@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from relic import (
+    background,
     claim_figures,
     claim_tables,
     claims,
@@ -64,6 +65,14 @@ def fill(stage: Path, executed: Path) -> None:
         "cost": lambda: cost(runs),
         "machine": machine,
         "recorded": lambda: recorded(runs),
+        "captioners": lambda: captioners(found),
+        "papers_classifiers": papers_classifiers,
+        "our_classifiers": lambda: our_classifiers(runs),
+        "hours": lambda: background.hours(runs),
+        "papers_hours": background.papers_hours,
+        "wrong": lambda: background.wrong(runs),
+        "age_agreement": background.age_agreement,
+        "age_words": lambda: background.masked_words("age"),
         "found_claims": lambda: findings.claims_found(verdicts, runs),
         "found_repetition": lambda: findings.repetition(verdicts, runs),
         "found_recipe": lambda: findings.recipe(runs),
@@ -223,11 +232,31 @@ def cost(runs: pd.DataFrame) -> str:
     )
 
 
+def captioners(found: pd.DataFrame) -> str:
+    """Table 6 of Türk et al. with what we recorded."""
+    caption = "Captioners after Türk et al. 2023, table 6 (CC BY 4.0), in our words. CIDEr and LIC: our records, COCO captions, linear classifier."
+    return table_html(background.captioners(found), "captioners.csv", caption)
+
+
+def papers_classifiers() -> str:
+    """Table 7 of Türk et al. with the recipes of all papers."""
+    caption = "Parameters after Türk et al. 2023, table 7 (CC BY 4.0); learning rate and epochs from each paper's public code."
+    return table_html(background.papers_classifiers(), "papers_classifiers.csv", caption)
+
+
+def our_classifiers(runs: pd.DataFrame) -> str:
+    """What our recorded runs trained."""
+    caption = (
+        "Trainings recorded in results/, all captioners and attributes together; one CPU core."
+    )
+    return table_html(background.our_classifiers(runs), "our_classifiers.csv", caption, decimals=2)
+
+
 def recorded(runs: pd.DataFrame) -> str:
     """What is recorded of the declared grid, and what is not run."""
     table = declared.progress(declared.read(), runs)
-    done, of = table["recorded"].sum(), table["of"].sum()
-    return table_html(table, "recorded.csv", f"{done:,} of {of:,} declared runs are recorded.")
+    shown = table_html(declared.by_grid(table), "recorded.csv", "Runs recorded, of those declared.")
+    return f"{declared.summary(table)}\n\n{shown}"
 
 
 def machine() -> str:
