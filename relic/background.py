@@ -84,7 +84,7 @@ def papers_hours() -> str:
 
 def masked_words(attribute: str) -> str:
     """Words that are masked for an attribute, as a list with its length."""
-    words = load_attribute(attribute).masked_words
+    words = sorted(load_attribute(attribute).masked_words)
     return f"{', '.join(words)} ({len(words)} words)"
 
 

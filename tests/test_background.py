@@ -64,8 +64,14 @@ def test_the_pages_examples_are_what_a_classifier_reads(real_data):
 
     corpus = load_real(real_data, "age")
     words, token = corpus.attribute.masked_words, corpus.attribute.mask_token
+    said = []
     for image in EXAMPLES:
-        human = corpus.human[corpus.human["image_id"] == image]["caption"].iloc[0]
-        said = [human.lower(), *(corpus.captions(c)[image] for c in corpus.captioners)]
-        row = " | ".join(" ".join(mask(tokenize(text.rstrip(". ")), words, token)) for text in said)
-        assert f"| {row} |" in PAGE
+        human = corpus.human[corpus.human["image_id"] == image]["caption"].iloc[0].lower()
+        texts = [human, *(corpus.captions(c)[image] for c in corpus.captioners)]
+        said.append([" ".join(mask(tokenize(t.rstrip(". ")), words, token)) for t in texts])
+    for young, old in zip(*said, strict=True):
+        assert f" | {young} | {old} |" in PAGE
+
+
+def test_masked_words_are_in_order():
+    assert background.masked_words("age").startswith("adult, adults, babies, baby, ")
