@@ -4,6 +4,7 @@ Each function takes what it judges (verdicts, runs, records) and returns Markdow
 recorded is said so, with the command that records it.
 """
 
+import re
 from collections.abc import Iterable
 from itertools import combinations
 
@@ -66,7 +67,7 @@ def claims_found(verdicts: Iterable[Verdict], runs: pd.DataFrame) -> str:
         told = told or [f"{NOT_YET}`{COMMANDS.get(claim, AGAIN)}`."]
         lines.append(f"- **{title}.** {_papers(about)}")
         lines += [f"  - {line}" for line in told if line]
-    return "\n".join(lines)
+    return minus("\n".join(lines))
 
 
 def _papers(about: list[Verdict]) -> str:
@@ -88,11 +89,26 @@ def _by_attribute(verdicts: list[Verdict]) -> str:
     first = plain[0]
     by = "" if first.classifier == MAIN else f" by {first.classifier}"
     text = f"{first.attribute.capitalize()}{by}: **{first.symbol} {first.verdict}**, {first.n_seeds} splits. {first.sentence}"
-    others = [f"{v.classifier} {v.symbol} {v.verdict}" for v in plain[1:]]
-    text += f" By others: {', '.join(others)}." if others else ""
-    unseen = [f"{v.symbol} {v.verdict}{'' if v.classifier == first.classifier else f' ({v.classifier})'}"
-              for v in verdicts if v.variant == "unseen"]  # fmt: skip
-    return text + (f" On unseen captions: {', '.join(unseen)}." if unseen else "")
+    others, unseen = plain[1:], [v for v in verdicts if v.variant == "unseen"]
+    text += f" By others: {_tally(others, first)}." if others else ""
+    return text + (f" On unseen captions: {_tally(unseen, first)}." if unseen else "")
+
+
+def _tally(verdicts: list[Verdict], first: Verdict) -> str:
+    """Verdicts with who gave them; how many captioners a classifier saw, if not as many as the first."""
+    parts = []
+    for word, symbol in SYMBOLS.items():
+        names = [_seen(v, first) for v in verdicts if v.verdict == word]
+        who = f" ({', '.join(names)})"
+        if len(names) == len(verdicts) and first.classifier in names:
+            who = f" by all {len(names)} classifiers" if len(names) > 1 else ""
+        parts += [f"{symbol} {word}{who}"] if names else []
+    return "; ".join(parts)
+
+
+def _seen(verdict: Verdict, first: Verdict) -> str:
+    seen, every = (re.findall(r"of (\d+) captioners", v.sentence) for v in (verdict, first))
+    return verdict.classifier + (f" on {seen[0]} captioners" if seen != every else "")
 
 
 def _equal_size(runs: pd.DataFrame, quantity: str) -> str:

@@ -70,8 +70,14 @@ def test_claims_without_runs_name_the_command(runs):
 def test_another_complete_classifier_is_told_and_carries_claim_1(runs):
     both = pd.concat([runs, runs.assign(classifier="lstm", recipe="upstream")])
     text = findings.claims_found(judged(both), both)
-    assert "By others: lstm ✓ supported." in text
+    assert (
+        "By others: ✓ supported (lstm). On unseen captions: ✗ not supported by all 2 classifiers."
+        in text
+    )
     assert "The least alike of 2 classifiers order the 9 captioners with τ = 1.00" in text
+    some = both[(both["classifier"] == "linear") | both["captioner"].isin(["nic", "oscar"])]
+    text = findings.claims_found(judged(some), some)
+    assert "By others: ✓ supported (lstm on 2 captioners)." in text  # claim 3, LIC_M
 
 
 def test_the_equalizers_lead_follows_the_unseen_captions(runs):
