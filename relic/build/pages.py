@@ -34,8 +34,6 @@ Profile `{profile}`, compiled {now} UTC. {summary}
 
 Notebooks together: {total} of computing. The table comes from the build's own records, because
 papermill's metadata calls a cell that timed out, or whose kernel died, completed.
-
-Runs on the real captions: [what is recorded, what is not run](results.md).
 """
 
 
