@@ -166,6 +166,9 @@ def sweep(
     calibrated: Annotated[
         bool, typer.Option("--calibrated", help="Also fit a temperature.")
     ] = False,
+    grid_name: Annotated[
+        str, typer.Option("--grid", metavar="NAME", help="A grid of results/grid.yml instead.")
+    ] = "",
     corpus: Annotated[str, typer.Option(help="real, embedded or auto.")] = "auto",
     corpus_images: Annotated[int, typer.Option(help="Images of the embedded corpus.")] = 4000,
     workers: Annotated[int, typer.Option(help="Processes on this machine, one thread each.")] = 1,
@@ -181,6 +184,7 @@ def sweep(
 
     Example: relic sweep --attribute gender,race --classifier linear --seeds paper --workers 2
     """
+    from relic.declared import grid_runs
     from relic.results import read_published as published_runs
     from relic.splits import PAPER_SEEDS
     from relic.sweep import Source, grid
@@ -196,7 +200,9 @@ def sweep(
     }  # fmt: skip
     if captioner:
         shared["captioner"] = captioner.split(",")
-    for name in attribute.split(","):
+    if grid_name:
+        runs = grid_runs(source, grid_name)
+    for name in attribute.split(",") if not grid_name else ():
         if captions in ("model", "both"):
             runs += grid(source, name, images=images, **shared)
         if captions in ("human", "both"):
@@ -308,11 +314,21 @@ def publish(store: Store_ = None) -> None:
 
 @results.command(name="check")
 def check_results() -> None:
-    """Verify keys and scores of results/, and that no class or caption text is in it."""
+    """Verify results/: keys, scores, the declared grid, and that no label or caption is in it.
+
+    Grids that results/grid.yml calls partial are told with what they hold; that is no problem.
+    """
+    from relic.declared import progress, read
     from relic.results import check as problems
+    from relic.results import read_published as published_runs
 
     found = problems()
     print("\n".join(found) or "results/ is sound")
+    table = progress(read(), published_runs())
+    for row in table[table["recorded"] < table["of"]].to_dict("records"):
+        print(
+            f"{row['state']}: {row['grid']}; {row['attribute']}: {row['recorded']} of {row['of']}"
+        )
     raise typer.Exit(1 if found else 0)
 
 

@@ -11,9 +11,26 @@ from relic.evidence import TABLE, THIS_BUILD
 from relic.figures import ORDER, PAPERS
 from relic.planted.process import CAPTIONERS
 from relic.results import RECORDED
+from relic.stats import Estimate, Interval
 
 INTERVALS = "95 % intervals over splits, and over test images."
 NO_RECORD = "No runs on real captions are recorded for this yet."
+
+
+def minus(text: str) -> str:
+    """True minus signs before numbers; code and recipes such as 1e-5 stay."""
+    return re.sub(r"(?<![\w`=])-(?=\d)", "−", text)
+
+
+def span(found: Estimate | Interval, decimals: int = 1) -> str:
+    """A number with its interval, in words.
+
+    >>> span(Interval(4.5, 2.9, 6.0))
+    '4.5 (95 % 2.9 to 6.0)'
+    """
+    mean, low, high = found.interval() if isinstance(found, Estimate) else found
+    shown = f"{mean:.{decimals}f}"
+    return shown if pd.isna(low) else f"{shown} (95 % {low:.{decimals}f} to {high:.{decimals}f})"
 
 
 def select(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from relic import paths, provenance
+from relic import allowed, declared, paths, provenance
 from relic.errors import RelicError
 from relic.runs import Run
 from relic.score import caption_scores
@@ -214,6 +214,11 @@ def check(directory: Path = paths.RESULTS) -> list[str]:
         f"run {key}: its outcomes do not give its score"
         for key in means.index[(means - scores).abs() > 1e-3]
     ]
+    try:
+        problems += declared.problems(declared.read(directory), runs)
+    except RelicError as error:
+        problems.append(str(error))
+    problems += allowed.problems(directory)
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     if size > 15_000_000:
         problems.append(f"{size / 1e6:.1f} MB; at most 15 MB are meant to be committed")

@@ -25,6 +25,13 @@ LINEAR = Run(
     "COCO captions", "gender", "nic", "linear", recipe="C=0.1", fingerprint="f", code="1.1"
 )
 
+GRID = """
+grids:
+  two:
+    - {status: partial, attribute: gender, captioner: nic, classifier: linear, recipe: C=0.1}
+    - {status: partial, attribute: race, captioner: nic, classifier: linear}
+"""
+
 
 def outcome(run, p=(0.75, 0.1, 0.6)):
     images = pd.DataFrame(
@@ -62,6 +69,7 @@ def test_published_runs_come_back_with_their_keys(store, tmp_path):
     frame = read_published(results)
     assert frame["key"].tolist() == [LINEAR.key]
     assert frame.loc[0, ["captioner", "vocabulary", "encoder"]].tolist() == ["nic", "", ""]
+    (results / "grid.yml").write_text(GRID)
     assert check(results) == []
     assert json.loads((results / "provenance.json").read_text())["runs"] == 1
 
@@ -81,6 +89,7 @@ def test_pieces_add_up_and_the_same_run_is_replaced(store, tmp_path):
     other.put(outcome(LINEAR))
     other.put(outcome(Run("COCO captions", "race", "nic", "linear")))
     assert len(publish(other, results)) == 2
+    (results / "grid.yml").write_text(GRID)
     assert len(read_outcomes(results)) == 6
     assert check(results) == []
 

@@ -41,10 +41,9 @@ def book_step(profile: str, directory: Path, notebooks: dict[str, dict]) -> Step
 
 
 def judged() -> list[Path]:
-    """What the landing page's verdicts rest on."""
-    modules = ("claims", "claim_figures", "claim_tables", "evidence", "report", "stats")
-    recorded = [paths.RESULTS / "runs.csv", *paths.PUBLISHED.glob("*.csv")]
-    return [f for f in recorded if f.exists()] + [paths.PACKAGE / f"{m}.py" for m in modules]
+    """What the computed parts of the pages rest on: records, the papers' numbers, our code."""
+    recorded = [*paths.RESULTS.rglob("*.csv"), *paths.RESULTS.glob("*.yml")]
+    return sorted([*recorded, *paths.PUBLISHED.glob("*.csv"), *paths.PACKAGE.glob("*.py")])
 
 
 def compile_book(profile: str, directory: Path, notebooks: list[str]) -> bool:

@@ -1,11 +1,13 @@
 """Computed parts of pages: they follow the evidence."""
 
 import json
+import re
+import shutil
 from dataclasses import replace
 
 import pytest
 
-from relic import claims, evidence
+from relic import claims, evidence, paths
 from relic.build import computed
 from relic.errors import RelicError
 from relic.page import verdict_html
@@ -54,3 +56,13 @@ def test_answer_needs_recorded_runs(verdicts):
         replace(v, source=RECORDED, classifier="linear") for v in verdicts if v.classifier == "lstm"
     ]
     assert "Gender **✓ supported**" in computed.answer(ours)
+
+
+def test_every_page_of_the_book_can_be_filled(tmp_path):
+    for page in paths.BOOK.glob("*.md"):
+        shutil.copy(page, tmp_path)
+    computed.fill(tmp_path, tmp_path / "none")
+    for page in tmp_path.glob("*.md"):
+        text = re.sub(r"base64,[\w+/=]+", "", page.read_text(encoding="utf-8"))
+        assert "<!-- relic:" not in text
+        assert not re.search(r"\bnan\b", text), page.name
