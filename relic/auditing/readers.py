@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from relic.attribute import Attribute
+from relic.attribute import Attribute, known_attributes, load_attribute
 from relic.auditing.files import SHOWN, shortened
+from relic.auditing.formats import parsed_list, read_table
 from relic.auditing.ids import image_ids
 from relic.auditing.labels import label_codes
 from relic.auditing.lists import read_vocabulary, read_words
-from relic.auditing.tables import Table, parsed_list, read_table
+from relic.auditing.tables import Table
 from relic.data.rows import is_text
 from relic.errors import RelicError
 
@@ -25,6 +26,8 @@ WRITTEN = ("caption", "text", "sentence", "raw")
 LISTS = ("caption_list", "captions", "sentences")
 CLASSES = ("label", "class", "gt")
 HUMAN_INSTEAD = "these look like human captions: --human takes them"
+LABELS_INSTEAD = "these look like labels: --labels takes them"
+CAPTIONS_INSTEAD = "these look like generated captions: they are the first file of relic audit"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,19 +44,14 @@ def read_captions(file: str | Path) -> Rows:
     """Generated captions as `image_id, caption`: one row an image, in file order."""
     table = read_table(file)
     ids = _ids(table)
-    found, hint = table.matching(GENERATED), ""
-    if not found and table.matching(LISTS):
-        hint = f"choose one caption an image; or, {HUMAN_INSTEAD}"
-    elif not found and table.matching(CLASSES):
-        hint = "these look like labels: --labels takes them"
-    name = table.only(found, "caption", GENERATED, hint)
+    name = _column(table, table.matching(GENERATED), "generated caption", GENERATED)
     if name.strip().casefold() != GENERATED[0]:
         table.notes.append(f"captions are read from {name}")
     captions = _single(table, table.column(name))
-    frame = _written(table, pd.DataFrame({"image_id": ids, "caption": captions}))
+    frame = _written(table, _frame(ids, captions))
     if table.kind == "mapping" and len(set(captions)) < 4 and not any(" " in c for c in captions if c):  # fmt: skip
         values = ", ".join(shortened(text, 30) for text in frame["caption"].unique())
-        raise RelicError(f"{table.file} gives one word an image: {values}", expected="captions", mend="these look like labels: --labels takes them")  # fmt: skip
+        raise RelicError(f"{table.file} gives one word an image: {values}", expected="captions", mend=LABELS_INSTEAD)  # fmt: skip
     return _rows(table, _once(table, frame, "caption"))
 
 
@@ -62,15 +60,12 @@ def read_human(file: str | Path) -> Rows:
     table = read_table(file)
     ids = _ids(table)
     found = table.matching(LISTS) or table.matching(WRITTEN)
-    hint = ""
-    if not found and table.matching(GENERATED):
-        hint = "these look like generated captions: they are the first file of relic audit"
-    name = table.only(found, "human captions", LISTS + WRITTEN, hint)
+    name = _column(table, found, "human captions", LISTS + WRITTEN)
+    if name.strip().casefold() != WRITTEN[0]:
+        table.notes.append(f"human captions are read from {name}")
     lists = [_texts(value, table.kind == "CSV") for value in table.column(name)]
     at = [i for i, texts in enumerate(lists) for _ in texts]
-    frame = pd.DataFrame(
-        {"image_id": ids.iloc[at], "caption": [t for texts in lists for t in texts]}
-    )
+    frame = _frame(ids.iloc[at].array, [text for texts in lists for text in texts])
     frame = _written(table, frame.set_axis(at))
     frame.insert(1, "caption_index", frame.groupby("image_id").cumcount())
     if not frame["caption_index"].any():
@@ -87,14 +82,9 @@ def read_labels(
     """
     table = read_table(file, value="label")
     ids = _ids(table)
-    own = table.matching({attribute.field.casefold()}) or table.matching(
-        {attribute.name.casefold()}
-    )
+    own = table.matching([attribute.field]) or table.matching([attribute.name])
     found = own or table.matching(CLASSES)
-    hint = ""
-    if not found and table.matching(GENERATED + LISTS):
-        hint = "these look like captions: --labels takes image ids and classes"
-    name = table.only(found, "class", (attribute.field, attribute.name, *CLASSES), hint)
+    name = _column(table, found, "class", (attribute.field, attribute.name, *CLASSES))
     if table.kind != "mapping":
         table.notes.append(f"labels are read from {name}")
     upstream = table.kind == "pickle" and name == attribute.field
@@ -140,6 +130,16 @@ def read_objects(file: str | Path) -> Rows:
     return _rows(table, frame.astype({"label": "str", "source": "str"}))
 
 
+def _column(table: Table, found: list[str], what: str, wanted: tuple[str, ...]) -> str:
+    """The column that is meant; if there is none, the error says what the file looks like."""
+    about = [load_attribute(name) for name in known_attributes()]
+    labels = (*CLASSES, *(word for known in about for word in (known.name, known.field)))
+    roles = ((LISTS, HUMAN_INSTEAD), (GENERATED, CAPTIONS_INSTEAD), (labels, LABELS_INSTEAD))
+    looks = next((hint for names, hint in roles if table.matching(names)), "")
+    hint = f"{looks}; else name the column {wanted[0]}" if looks and not found else ""
+    return table.only(found, what, wanted, hint)
+
+
 def _ids(table: Table) -> pd.Series:
     found = image_ids(table.column(table.id_column()))
     if found.bad:
@@ -153,10 +153,15 @@ def _ids(table: Table) -> pd.Series:
     return found.values
 
 
+def _frame(ids, captions: list) -> pd.DataFrame:
+    """Captions as they are: pandas would turn them to strings, and fail on half an emoji."""
+    return pd.DataFrame({"image_id": ids, "caption": pd.Series(captions, dtype="object")})
+
+
 def _single(table: Table, values: list) -> list:
     """Captions that stand in lists of one, out of their lists."""
     if table.kind == "CSV":
-        values = [parsed_list(value) or value for value in values]
+        values = [value if (found := parsed_list(value)) is None else found for value in values]
     lists = [i for i, value in enumerate(values) if isinstance(value, list)]
     several = [i for i in lists if len(values[i]) > 1]
     if several:
@@ -175,8 +180,8 @@ def _single(table: Table, values: list) -> list:
 def _texts(value, from_csv: bool) -> list:
     """The captions of a row of human captions: text, a list of texts, or of COCO's dicts."""
     if from_csv:
-        value = parsed_list(value) or value
-    items = value if isinstance(value, list) else [value]
+        value = value if (found := parsed_list(value)) is None else found
+    items = (value or [None]) if isinstance(value, list) else [value]
     return [_inner(item) if isinstance(item, dict) else item for item in items]
 
 
@@ -205,6 +210,8 @@ def _written(table: Table, frame: pd.DataFrame) -> pd.DataFrame:
 
 def _once(table: Table, frame: pd.DataFrame, value: str) -> pd.DataFrame:
     """One row an image; the same image with another value is an error."""
+    if frame["image_id"].is_unique:
+        return frame
     kept = frame[~frame.duplicated(["image_id", value])]
     repeated = kept["image_id"].duplicated(keep=False)
     if repeated.any():
@@ -232,7 +239,7 @@ def _some(table: Table, frame: pd.DataFrame, what: str) -> None:
 
 
 def _rows(table: Table, frame: pd.DataFrame) -> Rows:
-    return Rows(frame.reset_index(drop=True), table.notes, table.file, table.content.sha256)
+    return Rows(frame.reset_index(drop=True), table.notes, table.file, table.sha256)
 
 
 def _rows_of(number: int, one: str = "", many: str = "") -> str:
