@@ -4,6 +4,7 @@ import ast
 import csv
 import io
 import json
+import warnings
 from pathlib import Path
 
 from relic.auditing.files import FORMATS, SHOWN, Content, read_content, shortened
@@ -19,7 +20,7 @@ def read_table(file: str | Path, value: str = "caption") -> Table:
     """The rows of a file; in a dict id → something, `value` names the something."""
     content = read_content(file)
     if content.is_pickle:
-        table = _of_values(_unpickled(content), content, value, "pickle")
+        table = _of_values(unpickled(content), content, value, "pickle")
     elif content.data.lstrip()[:1] in (b"[", b"{"):
         table = _of_json(content, value)
     else:
@@ -38,13 +39,16 @@ def parsed_list(text: str) -> list | None:
     if not (text.startswith("[") and text.endswith("]")):
         return None
     try:
-        found = ast.literal_eval(text)
+        with warnings.catch_warnings(action="ignore"):  # of a backslash in a caption
+            found = ast.literal_eval(text)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
-    return found if isinstance(found, list) else None
+    fits = isinstance(found, list) and all(isinstance(item, str | dict) for item in found)
+    return found if fits else None
 
 
-def _unpickled(content: Content):
+def unpickled(content: Content):
+    """The plain values of a pickle; the error says how else to give the rows."""
     try:
         return plain_values(content.data, content.file)
     except RelicError as error:
@@ -157,7 +161,7 @@ def _of_records(rows: list, content: Content, kind: str, lines=None, notes=()) -
 
 
 def _of_csv(content: Content) -> Table:
-    first = content.data[:100_000].lstrip(b"\r\n ").splitlines()[0].decode(errors="replace")
+    first = content.data.lstrip(b"\r\n ")[:100_000].splitlines()[0].decode(errors="replace")
     counts = {mark: len(_header(first, mark)) for mark in ",;\t"}
     marks = [mark for mark, count in counts.items() if count == max(counts.values())]
     if len(marks) > 1 and counts[marks[0]] > 1:

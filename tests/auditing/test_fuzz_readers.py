@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import pickle
 import re
 
@@ -41,23 +42,30 @@ ROLES = sorted(READERS)
 
 def fuzz(examples: int):
     return settings(
-        max_examples=examples,
+        max_examples=examples * int(os.environ.get("X", 1)),
         deadline=None,
         database=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )
 
 
-def keeps_the_contract(role: str, file):
-    """Rows as promised, or None where the file is refused with a message that helps."""
+def read(reader, file):
+    """What a reader gives, or None where it refuses the file with a message that helps."""
     try:
-        rows = READERS[role](file)
+        return reader(file)
     except RelicError as error:
-        assert file.name in error.found
-        assert error.expected
-        assert error.mend
-        assert str(error).encode()
-        assert len(str(error)) < 5000
+        refusal = error
+    assert file.name in refusal.found
+    assert refusal.expected
+    assert refusal.mend
+    assert len(str(refusal).encode()) < 5000
+    return None
+
+
+def keeps_the_contract(role: str, file):
+    """Rows as promised, or None where the file is refused."""
+    rows = read(READERS[role], file)
+    if rows is None:
         return None
     frame = rows.frame
     reader = read_labels if role == "classes" else READERS[role]
@@ -95,13 +103,9 @@ def test_any_bytes(tmp_path, role, data, begin):
     file.write_bytes(begin + data)
     keeps_the_contract(role, file)
     for reader in (read_words, read_vocabulary):
-        try:
-            words = reader(file)
-        except RelicError as error:
-            assert "any" in error.found
-        else:
-            assert words
-            assert all(word.split() == [word] for word in words)
+        words = read(reader, file)
+        assert words is None or all(word.split() == [word] for word in words)
+        assert words is None or words
 
 
 KEYS = st.sampled_from(
@@ -131,8 +135,9 @@ def test_any_json_value_and_pickle(tmp_path, role, value, pickled):
     keeps_the_contract(role, file)
 
 
+NAMED = st.integers(1, 99).map(lambda i: f"val2014/COCO_val2014_{i:012}.jpg")
 RECORD = st.fixed_dictionaries(
-    {"image_id": IDS | st.integers(1, 99), "caption": TEXTS},
+    {"image_id": st.integers(1, 99) | NAMED | IDS, "caption": TEXTS},
     optional={"label": TEXTS, "gender": TEXTS, "captions": st.lists(TEXTS, max_size=3), "id": IDS,
               "probability": st.sampled_from([0, 1, "0.5", "x", None, "nan", True, [], 2, "1e-3"]), "source": SCALARS},
 )  # fmt: skip
@@ -180,8 +185,10 @@ def test_mutated_records(tmp_path, role, records, form, dropped, changed, coats)
     keeps_the_contract(role, file)
 
 
-CAPTION = st.text(
-    st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), min_size=1, max_size=30
+CAPTION = st.text(  # pandas writes a lone \\r without quotes: then no reader can tell
+    st.characters(blacklist_categories=("Cs",), blacklist_characters="\0\r"),
+    min_size=1,
+    max_size=30,
 ).filter(lambda text: text.strip() and not text.startswith("["))
 NUMBERS = st.integers(0, 10**12)
 NAMES = st.from_regex(r"[a-z]{2,6}_[0-9a-z]{1,4}\.png", fullmatch=True)
@@ -236,7 +243,7 @@ def test_a_table_reads_back_equal(tmp_path, frame, form, packed):
 
 @fuzz(60)
 @given(
-    images=st.dictionaries(NUMBERS, st.lists(CAPTION, min_size=1, max_size=4), min_size=1, max_size=4),
+    images=st.dictionaries(NUMBERS, st.lists(CAPTION.map("a {}".format), min_size=1, max_size=4), min_size=1, max_size=4),
     form=st.sampled_from(["dict", "lists", "annotations", "csv", "pickle"]),
 )  # fmt: skip
 def test_human_captions_read_back_equal(tmp_path, images, form):

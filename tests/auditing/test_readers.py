@@ -155,7 +155,7 @@ BAD_CAPTIONS = {
     "ragged": ("image_id,caption\n1,a man, on a bike\n2\n", "2 rows do not have the 2 col.*line 2: "),
     "two delimiters": ("image_id;caption,x\n1;a,b\n", "could both be the delimiter"),
     "open quote": ('image_id,caption\n1,"a man\n2,b\n', "line 2: unexpected end"),
-    "other values": ([{"image_id": 1, "caption": "a"}, {"image_id": 1, "caption": "b"}], "1 images have several captions: 1 .*row 1: .*row 2: "),
+    "other values": ([{"image_id": 1, "caption": "a"}, {"image_id": 1, "caption": "b"}], "1 image has several captions: 1 .*row 1: .*row 2: "),
     "many captions": ([{"image_id": i // 5, "caption": str(i)} for i in range(50)], "0, 1, 2, 3, 4, ….*look like human captions: --human"),
     "caption lists": ([{"image_id": 1, "caption_list": ["a", "b"]}], "look like human captions"),
     "several in a list": ([{"image_id": 1, "caption": ["a", "b"]}], "choose one.*--human"),
@@ -321,6 +321,7 @@ def test_human_captions_one_an_image_are_doubted(write):
         ({"5": [{"tokens": ["a"]}]}, "not text"),
         ({"5": [[], "a"]}, "not text"),
         ({"5": []}, "all 1 rows"),
+        ({"1": "Male", "2": "Female"}, "look like labels"),
     ],
 )
 def test_refused_human_captions(write, content, message):
@@ -356,9 +357,9 @@ def test_labels_of_every_format(write, content):
     ("content", "classes", "note"),
     [
         ({"5": "FEMALE", "3": "Male", "9": "male"}, None, "FEMALE, male read as Female, Male"),
-        ({"5": "Female", "3": "Male", "9": "Male", "7": None}, None, "1 rows without a label left"),
+        ({"5": "Female", "3": "Male", "9": "Male", "7": None}, None, "1 row without a label left"),
         (table([*NAMES, NAMES[0]], ("id", "label")), None, "1 row repeats an image with the same"),
-        ({"5": "woman", "3": "man", "9": "man", "4": "both"}, ("man", "woman"), "1 rows with another label left out: 'both' (1)"),
+        ({"5": "woman", "3": "man", "9": "man", "4": "both"}, ("man", "woman"), "1 row with another label left out: 'both' (1)"),
         ({"5": "Female", "3": "Male", "9": "male", "4": "Unsure"}, ("Male", "Female"), "'Unsure' (1)"),
         ([{"id": 5, "gt": 1}, {"id": 3, "gt": 0}, {"id": 9, "gt": 0.0}], ("0", "1"), ""),
         ([{"id": 5, "gt": 0}, {"id": 3, "gt": 1}, {"id": 9, "gt": 1}], ("1", "0"), ""),
@@ -388,7 +389,7 @@ def test_the_field_goes_before_the_name(write):
         ({"1": "Male", "2": "Male"}, None, "only Male"),
         ({"1": "Male", "2": "Female"}, ("man", "woman"), "none of the two"),
         ({"1": "", "2": None}, None, "none of the two"),
-        ([{"id": 1, "gt": "Male"}, {"id": "1", "gt": "Female"}], None, "1 images have several labels: 1"),
+        ([{"id": 1, "gt": "Male"}, {"id": "1", "gt": "Female"}], None, "1 image has several labels: 1"),
         ([{"id": 1, "label": "Male", "gt": "Male"}], None, "several columns"),
         (RECORDS, None, "look like generated captions"),
         ({"1": "a man on a bike", "2": "a dog in a car"}, None, "look like captions"),
@@ -420,7 +421,7 @@ def test_objects(write):
     assert read_objects(write(sourced)).frame["source"].tolist() == ["clip", "file"]
 
 
-@pytest.mark.parametrize("row", ["7,hat,1.5", "7,hat,", "7,hat,x", "7,hat,nan", "7,hat,-0.1", ",hat,1"])  # fmt: skip
+@pytest.mark.parametrize("row", ["7,hat,1.5", "7,hat,", "7,hat,x", "7,hat,nan", "7,hat,-0.1", "7,hat,", ",hat,1"])  # fmt: skip
 def test_refused_objects(write, row):
     assert "line 2" in refused(read_objects, write(f"image_id,label,probability\n{row}\n", "o.csv"))
 
