@@ -24,6 +24,7 @@ class Rows:
 
 
 def ids_of(table: Table) -> pd.Series:
+    """The image ids of a table's rows; rows without one are an error."""
     found = image_ids(table.column(table.id_column()))
     if found.bad:
         raise RelicError(
@@ -61,18 +62,22 @@ def once(table: Table, frame: pd.DataFrame, value: str) -> pd.DataFrame:
 
 
 def some(table: Table, frame: pd.DataFrame, what: str) -> None:
+    """An error if no row is left."""
     if frame.empty:
         found = f"{table.file}: all {len(table.rows):,} rows have an empty {what}"
         raise RelicError(found, expected=f"a {what} a row", mend="write the file again")
 
 
 def as_rows(table: Table, frame: pd.DataFrame) -> Rows:
+    """The frame with what its table says of the file."""
     return Rows(frame.reset_index(drop=True), table.notes, table.file, table.sha256)
 
 
 def rows_of(number: int, one: str = "", many: str = "") -> str:
+    """`1 row` or `2,000 rows`, with the verb that goes with it."""
     return (f"1 row {one}" if number == 1 else f"{number:,} rows {many}").rstrip()
 
 
 def is_empty(value) -> bool:
+    """None, NaN or white space."""
     return value is None or value != value or (isinstance(value, str) and not value.strip())
