@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import os
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +63,7 @@ def shortened(value, width: int = 80) -> str:
 
 def read_content(file: str | Path) -> Content:
     """Read a file once; whatever cannot be text or a pickle of captions is refused."""
-    file = Path(file).expanduser()
+    file = Path(os.path.expanduser(file))  # that of Path raises where there is no such user
     raw = _bytes_of(file)
     sha256 = hashlib.sha256(raw).hexdigest()
     data = _unpacked(raw, file)

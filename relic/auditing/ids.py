@@ -64,6 +64,8 @@ def _cached(value, known: dict):
 
 def _one(value) -> tuple[int | str | None, bool]:
     """(id or None, whether its number was taken from a file name)."""
+    if isinstance(value, str) and len(value) < 19 and value.isascii() and value.isdigit():
+        return int(value), False  # the plainest form, and the fastest
     if isinstance(value, bool):
         return None, False
     if isinstance(value, int):
@@ -76,12 +78,10 @@ def _one(value) -> tuple[int | str | None, bool]:
     text = value.strip()
     if _WHOLE.fullmatch(text):
         return _number(text.partition(".")[0]), False
-    if _NUMBER.fullmatch(text):
-        return None, False
-    name = re.split(r"[/\\]", text)[-1].strip()
+    name = text.replace("\\", "/").rpartition("/")[2].strip()
     if match := _NAMED.fullmatch(name):
         return _number(match[1] or match[2]), True
-    return (name or None), False
+    return (None if _NUMBER.fullmatch(text) else name or None), False
 
 
 def _number(digits: str) -> int | str:

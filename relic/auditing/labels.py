@@ -4,6 +4,7 @@ from collections import Counter
 
 from relic.attribute import Attribute
 from relic.auditing.files import shortened
+from relic.auditing.rows import rows_of
 from relic.auditing.tables import Table
 from relic.data.rows import is_text
 from relic.errors import RelicError
@@ -26,7 +27,7 @@ def label_codes(
     wrong = [i for i, text in enumerate(texts) if text is None]
     if wrong:
         raise RelicError(
-            f"{table.file}: {len(wrong):,} rows whose label is no word: {table.listed(wrong)}",
+            f"{table.file}: {rows_of(len(wrong))} whose label is no word: {table.listed(wrong)}",
             expected=f"{' or '.join(wanted)}",
             mend="write the class as a word",
         )
@@ -43,10 +44,10 @@ def label_codes(
         )
     if others:
         table.notes.append(
-            f"{others.total():,} rows with another label left out: {_listed(others)}"
+            f"{rows_of(others.total())} with another label left out: {_listed(others)}"
         )
     if absent:
-        table.notes.append(f"{absent:,} rows without a label left out")
+        table.notes.append(f"{rows_of(absent)} without a label left out")
     return [codes[text] for text in texts]
 
 
@@ -95,7 +96,7 @@ def _unknown(table: Table, others: Counter, attribute: Attribute) -> RelicError:
     else:
         mend = f"--classes {first},{second} leaves the others out; --classes A,B if A is the file's word for {first} and B for {second}"
     return RelicError(
-        f"{table.file}: {others.total():,} rows have another label: {_listed(others)}",
+        f"{table.file}: {rows_of(others.total())} with another label: {_listed(others)}",
         expected=f"{first} or {second}",
         mend=mend,
     )

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from relic.auditing.files import Content, read_content, shortened
-from relic.data.pickles import plain_values
+from relic.auditing.formats import unpickled
 from relic.data.rows import is_text
 from relic.errors import RelicError
 from relic.text import PADDING, UNKNOWN
@@ -24,7 +24,7 @@ def read_vocabulary(file: str | Path) -> tuple[str, ...]:
     """The words a captioner can say: a text of words, a JSON list, or upstream's pickled list."""
     content = read_content(file)
     if content.is_pickle:
-        words = plain_values(content.data, content.file)
+        words = unpickled(content)
         if isinstance(words, list) and words[:2] != [UNKNOWN, PADDING]:
             raise _no_words(content, shortened(words[:3]), f"a list that begins with {UNKNOWN}, {PADDING}")  # fmt: skip
     elif content.data.lstrip()[:1] == b"[":
