@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from relic.attribute import Attribute, known_attributes, load_attribute
+from relic.auditing.ids import same_kind
 from relic.auditing.readers import (
     Rows,
     read_captions,
@@ -196,9 +197,10 @@ def own_words(captions: Iterable[str], about: Attribute) -> tuple[str, ...]:
 
 def _numbered(frames: list[pd.DataFrame]) -> tuple[list[pd.DataFrame], dict[int, str]]:
     """Image ids as numbers; names that are no numbers get one each, in the order of the names."""
-    if all(pd.api.types.is_integer_dtype(frame["image_id"]) for frame in frames):
+    columns = same_kind(*(frame["image_id"] for frame in frames))
+    frames = [frame.assign(image_id=ids) for frame, ids in zip(frames, columns, strict=True)]
+    if pd.api.types.is_integer_dtype(columns[0]):
         return frames, {}
-    frames = [frame.assign(image_id=frame["image_id"].astype(str)) for frame in frames]
     known = sorted(set().union(*(frame["image_id"] for frame in frames)))
     number = {name: i for i, name in enumerate(known)}
     return [f.assign(image_id=f["image_id"].map(number)) for f in frames], dict(enumerate(known))

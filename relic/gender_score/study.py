@@ -1,6 +1,5 @@
 """What is scored: captions of several captioners on the same images, with the objects seen there."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from relic.auditing.readers import read_captions
 from relic.data.corpus import Corpus
 from relic.data.human import read_coco
 from relic.data.load import real_directory
-from relic.data.rows import is_image_id, is_text
 from relic.errors import RelicError
 from relic.gender_score.score import score_captions
 from relic.gender_score.visual import AUTHORS_FILE, THRESHOLD, contexts, read_objects
@@ -104,22 +103,8 @@ def studies(corpus: Corpus, images: int = 0) -> list[Study]:
 
 
 def read_results(file: str | Path) -> pd.Series:
-    """Captions by image id from COCO's results format, `[{"image_id": 1, "caption": "..."}]`."""
-    file = Path(file).expanduser()
-    expected = 'COCO\'s results format: [{"image_id": 1, "caption": "..."}], each image once'
-    try:
-        rows = json.loads(file.read_text(encoding="utf-8-sig"))
-        if not isinstance(rows, list):
-            raise TypeError(type(rows).__name__)
-        pairs = [(row["image_id"], row["caption"]) for row in rows]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise RelicError(f"{file} holds no captions: {error!r}", expected=expected) from error
-    bad = [pair for pair in pairs if not is_image_id(pair[0]) or not is_text(pair[1])]
-    ids = [image_id for image_id, _ in pairs]
-    if bad or len(set(ids)) != len(ids):
-        what = f"row {pairs.index(bad[0])}: {bad[0]!r:.80}" if bad else "an image twice"
-        raise RelicError(f"{file}, {what}", expected=expected)
-    return pd.Series(dict(pairs), dtype=object).rename_axis("image_id")
+    """Captions by image id from COCO's results format, or another that an audit reads."""
+    return read_captions(file).frame.set_index("image_id")["caption"]
 
 
 def _file(name: str) -> Path:

@@ -132,7 +132,7 @@ def test_ids_that_are_no_numbers_are_joined_too(tmp_path):
         tmp_path,
         captions={name: f"a man {i}" for i, name in enumerate(names)},
         labels={name: "Male" if i % 2 else "Female" for i, name in enumerate(names)},
-        human={name: ["x", "y"] for name in names},
+        human={name: ["one says x", "one says y"] for name in names},
     ).told())  # fmt: skip
     assert len(read.images) == 80
     assert read.captions_an_image == 2
@@ -142,7 +142,7 @@ def test_ids_that_are_no_numbers_are_joined_too(tmp_path):
 def test_the_rarer_class_becomes_class_one(tmp_path):
     labels = {str(i): "Female" if i % 4 else "Male" for i in range(100)}
     captions = [{"image_id": i, "caption": f"a man {i}"} for i in range(100)]
-    human = {str(i): ["a"] * 5 for i in range(100)}
+    human = {str(i): ["a person"] * 5 for i in range(100)}
     read = audited(inputs(tmp_path, captions, labels, human).told())
     assert read.corpus.attribute.classes == ("Female", "Male")
     assert read.corpus.labels.mean() == 0.25
@@ -150,7 +150,7 @@ def test_the_rarer_class_becomes_class_one(tmp_path):
 
 
 def test_human_captions_of_different_number(tmp_path):
-    human = {str(i): ["a", "b", "c"] if i > 9 else ["a"] for i in range(80)}
+    human = {str(i): ["a dog", "a cat", "a cow"] if i > 9 else ["a dog"] for i in range(80)}
     read = audited(inputs(tmp_path, human=human).told())
     assert (read.captions_an_image, len(read.images)) == (3, 70)
     assert any("10 images have fewer than 3 human captions" in note for note in read.notes)
@@ -160,7 +160,7 @@ def test_human_captions_of_different_number(tmp_path):
     ("given", "found"),
     [
         ({"labels": {str(i): "Male" if i % 2 else "Female" for i in range(900, 990)}}, "the labels are of others"),
-        ({"human": {str(i): ["a"] * 5 for i in range(900, 990)}}, "the human captions are of others"),
+        ({"human": {str(i): ["a dog"] * 5 for i in range(900, 990)}}, "the human captions are of others"),
         ({"labels": {str(i): "Male" if i % 9 else "Female" for i in range(80)}}, "9 of class 1"),
     ],
 )  # fmt: skip

@@ -172,7 +172,7 @@ def test_results_format(tmp_path):
     file = tmp_path / "mine.json"
     file.write_text(json.dumps([{"image_id": 3, "caption": "a man"}]))
     assert read_results(file).to_dict() == {3: "a man"}
-    for broken in ("{}", "[", '[{"image_id": "x", "caption": "a"}]', '[{"caption": "a"}]',
+    for broken in ("{}", "[", '[{"caption": "a"}]',
                    '[{"image_id": 3, "caption": "a"}, {"image_id": 3, "caption": "b"}]'):  # fmt: skip
         file.write_text(broken)
         with pytest.raises(RelicError, match=r"mine\.json"):
