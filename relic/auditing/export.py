@@ -2,6 +2,8 @@
 
 import json
 import re
+import tempfile
+from functools import cache
 from pathlib import Path
 
 from relic.data.corpus import Corpus
@@ -14,7 +16,7 @@ def export(
 ) -> list[Path]:
     """`NAME.json` a captioner, `labels.csv`, `human.json`, `objects.csv` where known, `NAME_vocabulary.txt`."""
     directory = Path(directory).expanduser()
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+    if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
         raise RelicError(f"{directory} is not empty", expected="a new directory")
     directory.mkdir(parents=True, exist_ok=True)
     names, files = captioners or corpus.captioners, []
@@ -42,10 +44,16 @@ def export(
     return files
 
 
-def example_files(directory: str | Path, attribute: str, images: int, corpus: str = "auto") -> dict:
+@cache
+def _scratch() -> tempfile.TemporaryDirectory:
+    return tempfile.TemporaryDirectory(prefix="relic-example-")
+
+
+def example_files(attribute: str, images: int, corpus: str = "auto", directory: str | Path = "") -> dict:  # fmt: skip
     """Arguments of an audit, for want of files of one's own.
 
-    The tutorial's real files where they are and gender is asked; else the embedded corpus, exported.
+    The tutorial's real files where they are and gender is asked; else the embedded corpus, exported
+    to a directory, by default one that goes away with this process.
     """
     from relic.auditing.recorded import arguments
     from relic.planted import planted_corpus
@@ -53,7 +61,7 @@ def example_files(directory: str | Path, attribute: str, images: int, corpus: st
     if corpus_choice(corpus) == "real" and attribute == "gender" and arguments():
         return arguments()
     planted = planted_corpus(attribute, images=images)
-    place, names = Path(directory), planted.display_names
+    place, names = Path(directory or tempfile.mkdtemp(dir=_scratch().name)), planted.display_names
     export(planted, place)
     captions = [f"{names[key]}={place / f'{key}.json'}" for key in planted.captioners]
     return {"captions": captions, "labels": str(place / "labels.csv"), "human": str(place / "human.json"), "synthetic": True}  # fmt: skip

@@ -28,7 +28,7 @@ SEEDS = [0, 12]
 @pytest.fixture(scope="module")
 def files(tmp_path_factory) -> dict:
     """The embedded corpus of 600 images as files."""
-    return example_files(tmp_path_factory.mktemp("files") / "x", "gender", 600, "embedded")
+    return example_files("gender", 600, "embedded", tmp_path_factory.mktemp("files") / "x")
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def inputs(place, captions=None, labels=None, human=None, **more) -> Inputs:
 
 def test_known_verdicts_of_the_embedded_corpus(tmp_path):
     """Four planted captioners: two amplify, one gives away less than people, one does nothing."""
-    files = example_files(tmp_path / "files", "gender", 4000, "embedded")
+    files = example_files("gender", 4000, "embedded", tmp_path / "files")
     told = audited(Inputs(**files | {"captions": tuple(files["captions"])}).told())
     found = measure(told, Held(told.corpus), store=Store(tmp_path / "runs"), chance=False, progress=False)  # fmt: skip
     verdicts = dict(zip(found.lic["captioner"], found.lic["verdict"], strict=True))

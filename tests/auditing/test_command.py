@@ -18,7 +18,7 @@ from relic.errors import RelicError
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory) -> dict:
-    return example_files(tmp_path_factory.mktemp("files") / "x", "gender", 600, "embedded")
+    return example_files("gender", 600, "embedded", tmp_path_factory.mktemp("files") / "x")
 
 
 @pytest.fixture
