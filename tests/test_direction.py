@@ -10,7 +10,15 @@ import relic
 from relic import direction, direction_report, records
 from relic.attribute import load_attribute
 from relic.data.corpus import Corpus
-from relic.direction import HUMAN, SILENT, class_words, named_class, naming, neutralised
+from relic.direction import (
+    HUMAN,
+    SILENT,
+    class_words,
+    named_class,
+    naming,
+    neutralised,
+    words_of,
+)
 from relic.errors import RelicError
 from relic.page import table_html
 from relic.resample import image_draws
@@ -199,3 +207,14 @@ def test_the_record_is_of_the_real_captions(real_data):
         ["captioner", "label", "outcome"]
     )
     assert known.loc[("NIC+", "Female", "wrong"), "value"] == pytest.approx(share, abs=1e-3)
+
+
+def test_words_of_an_attribute_follow_its_classes():
+    """Swapped classes swap the words; an attribute of one's own has its masked words by class."""
+    gender = load_attribute("gender")
+    swapped = gender.model_copy(update={"classes": ("Female", "Male")})
+    assert words_of(gender) == class_words("gender")
+    assert words_of(swapped) == class_words("gender")[::-1]
+    assert words_of(load_attribute("race")) is None
+    own = gender.model_copy(update={"name": "sex"})
+    assert "cowboy" in words_of(own)[0]

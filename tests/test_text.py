@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 from nltk.tokenize import word_tokenize
 
 from relic.data.upstream import load_real
-from relic.text import PADDING, UNKNOWN, align, frequent_vocabulary, mask, masked_captions, tokenize
+from relic.errors import RelicError
+from relic.text import (
+    PADDING,
+    UNKNOWN,
+    align,
+    frequent_vocabulary,
+    mask,
+    masked_captions,
+    tokenize,
+    tokenizer,
+)
 
 CONTRACTED = ["cannot", "gimme", "gonna", "gotta", "lemme", "wanna", "d'ye", "more'n", "'tis", "'twas"]  # fmt: skip
 WORDS = [*CONTRACTED, "can", "not", "can't", "man's", "t-shirt", "a", "dog", "--", "...", "``", "''", "U.S.", "2.5"]  # fmt: skip
@@ -117,3 +127,17 @@ def test_frequent_vocabulary_breaks_ties_in_word_order():
 
 def test_special_tokens_are_those_of_the_published_vocabularies():
     assert (UNKNOWN, PADDING) == ("<unk>", "<pad>")
+
+
+def test_tokenizers_by_name():
+    assert tokenizer("treebank") is tokenize
+    assert tokenizer("spaces")("a man's  hat.") == ("a", "man's", "hat.")
+    assert tokenizer("spacy:de")("Der Mann, z.B. er.") == ("Der", "Mann", ",", "z.B.", "er", ".")
+    for wrong in ("spacy:xx-none", "words"):
+        with pytest.raises(RelicError, match=wrong):
+            tokenizer(wrong)
+
+
+def test_another_tokenizer_masks_its_own_tokens():
+    read = masked_captions(["ein Mann's Hut"], {"mann's"}, "W", lowercase=True, tokens_by="spaces")
+    assert read == ["ein W hut"]
