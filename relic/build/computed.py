@@ -30,7 +30,7 @@ from relic.figures import PAPERS
 from relic.page import figure_html, table_html
 from relic.paths import RESULTS
 from relic.published import published
-from relic.results import RECORDED, load_runs
+from relic.results import RECORDED, load_runs, read_published
 
 PAGES = {
     "1": "notebooks/10_claim1_encoders",
@@ -66,10 +66,11 @@ def fill(stage: Path, executed: Path) -> None:
         "cost": lambda: cost(runs),
         "machine": machine,
         "audit_example": example,
-        "recorded": lambda: recorded(runs),
+        "recorded": lambda: recorded(read_published()),
         "captioners": lambda: captioners(found),
         "papers_classifiers": papers_classifiers,
         "our_classifiers": lambda: our_classifiers(runs),
+        "batching": background.batching,
         "hours": lambda: background.hours(runs),
         "papers_hours": background.papers_hours,
         "wrong": lambda: background.wrong(runs),
