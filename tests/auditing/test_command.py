@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from relic.auditing.command import OURS, check, replacing
 from relic.auditing.export import example_files
 from relic.auditing.inputs import Inputs
 from relic.cli import main
+from relic.commands.audit import OURS, check, replacing
 from relic.errors import RelicError
 
 

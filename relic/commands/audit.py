@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 
 from relic import paths
+from relic.commands.options import seed_numbers
 from relic.errors import RelicError
 
 NOTEBOOK = "80_your_captions"
@@ -72,7 +73,7 @@ def audit(
     )  # fmt: skip
     parameters = {
         **json.loads(told.told()), "classifiers": [each.strip() for each in classifier.split(",")],
-        "seeds": _seeds(seeds), "split": split, "accuracy": accuracy, "formats": formats,
+        "seeds": seed_numbers(seeds), "split": split, "accuracy": accuracy, "formats": formats,
         "workers": workers, "scheduler": scheduler,
     }  # fmt: skip
     with replacing(out, force) as stage:
@@ -81,22 +82,6 @@ def audit(
         shown = [stage / name for name in OURS if (stage / name).exists()]
     for file in shown:
         print(out / file.name)
-
-
-def _seeds(told: str) -> list[int]:
-    from relic.splits import PAPER_SEEDS
-
-    if told.strip() == "paper":
-        return list(PAPER_SEEDS)
-    try:
-        found = list(dict.fromkeys(int(each) for each in told.split(",")))
-    except ValueError as error:
-        raise RelicError(
-            f"--seeds {told}", expected="whole numbers with commas, or paper"
-        ) from error
-    if min(found) < 0:
-        raise RelicError(f"--seeds {told}", expected="numbers of at least 0")
-    return found
 
 
 def check(inputs, parameters: dict) -> None:

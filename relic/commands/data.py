@@ -1,0 +1,76 @@
+"""`relic data`: get the real captions, check them, write a corpus as files."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from relic.errors import RelicError
+
+app = typer.Typer(help="The real captions: get them, check them.", no_args_is_help=True)
+
+
+@app.command()
+def fetch(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the files go (65 MB).")],
+    mirror: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Base address in place of upstream's repository.")
+    ] = "",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Overwrite files whose bytes are not upstream's.")
+    ] = False,
+) -> None:
+    """Download upstream's captions and labels at the pinned commit.
+
+    Files that are there and right are kept; a broken download is resumed; each file is verified
+    before it gets its name.
+    """
+    from relic.data.fetch import UPSTREAM
+    from relic.data.fetch import fetch as fetch_files
+
+    report = fetch_files(directory, mirror or UPSTREAM, replace=replace)
+    print(f"{len(report.downloaded)} files downloaded, {len(report.kept)} already there")
+    print(f"next: relic data check {directory}")
+
+
+@app.command()
+def export(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new directory.")],
+    attribute: Annotated[str, typer.Option(help="gender, race or age.")] = "gender",
+    corpus: Annotated[str, typer.Option(help="real, embedded (synthetic) or auto.")] = "auto",
+    captioner: Annotated[str, typer.Option(help="Captioners with commas; all by default.")] = "",
+    images: Annotated[int, typer.Option(help="Images of the embedded corpus.")] = 4000,
+) -> None:
+    """Write a corpus as files that `relic audit` reads: COCO results, labels, human captions."""
+    from relic.auditing.export import export as write
+    from relic.data import load_corpus
+
+    found = load_corpus(attribute, corpus, images=images)
+    names = captioner.split(",") if captioner else None
+    print("\n".join(map(str, write(found, directory, names))))
+
+
+@app.command()
+def check(
+    directory: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="A data directory (default: RELIC_DATA).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
+) -> None:
+    """Say what is there, what is missing and what that disables.
+
+    Exit status 1 when nothing is usable or a file is broken.
+    """
+    from relic import paths
+    from relic.data.check import as_text
+    from relic.data.check import check as check_files
+
+    directory = directory or paths.real_data()
+    if directory is None:
+        raise RelicError(
+            "no directory given and RELIC_DATA is not set", mend="relic data check DIR"
+        )
+    report = check_files(directory)
+    print(json.dumps(report.as_dict(), indent=1) if as_json else as_text(report))
+    raise typer.Exit(0 if report.usable else 1)

@@ -1,0 +1,39 @@
+"""Options that several subcommands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from relic.errors import RelicError
+
+StoreOption = Annotated[
+    Path | None,
+    typer.Option("--store", metavar="DIR", help="Store of runs (default: RELIC_RUNS, or runs/)."),
+]
+
+
+def store_at(directory: Path | None):
+    """The store at a directory, or this machine's."""
+    from relic import paths
+    from relic.store import Store
+
+    return Store(directory or paths.runs())
+
+
+def numbers(option: str, text: str) -> list[int]:
+    """Whole numbers with commas, each once."""
+    try:
+        found = list(dict.fromkeys(int(number) for number in text.split(",")))
+    except ValueError:
+        found = [-1]
+    if min(found) < 0:
+        raise RelicError(f"{option} {text}", expected="whole numbers from 0, with commas")
+    return found
+
+
+def seed_numbers(text: str) -> list[int]:
+    """Seeds with commas, or `paper`: the papers' ten."""
+    from relic.splits import PAPER_SEEDS
+
+    return list(PAPER_SEEDS) if text.strip() == "paper" else numbers("--seeds", text)

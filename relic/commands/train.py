@@ -1,0 +1,138 @@
+"""`relic sweep` and `relic attribute`: what trains classifiers."""
+
+from typing import Annotated
+
+import typer
+
+from relic.commands.options import StoreOption, numbers, seed_numbers, store_at
+from relic.errors import RelicError
+
+
+def sweep(
+    attribute: Annotated[
+        str, typer.Option(help="gender, race, age; several with commas.")
+    ] = "gender",
+    classifier: Annotated[
+        str, typer.Option(help="linear, lstm, bert-ft, bert-pre; several with commas.")
+    ] = "linear",
+    captioner: Annotated[str, typer.Option(help="Captioners with commas; all by default.")] = "",
+    captions: Annotated[str, typer.Option(help="model (LIC_M), human (LIC_D) or both.")] = "both",
+    seeds: Annotated[
+        str, typer.Option(help="Seeds with commas, or `paper` for the papers' ten.")
+    ] = "0,12,100",
+    caption_indices: Annotated[str, typer.Option(help="Human captions with commas.")] = "0,1,2,3,4",
+    split: Annotated[str, typer.Option(help="paired, upstream, unpaired or grouped.")] = "paired",
+    vocabulary: Annotated[str, typer.Option(help="captioner, human-top-n or none.")] = "captioner",
+    images: Annotated[
+        str, typer.Option(help="Caption set: standard, th10, masked_person, ...")
+    ] = "standard",
+    recipe: Annotated[
+        str, typer.Option(help="Recipe of the classifier; its first by default.")
+    ] = "",
+    batching: Annotated[str, typer.Option(help="Batching of the classifier.")] = "",
+    encoder: Annotated[str, typer.Option(help="BERT-type encoder: hub name or directory.")] = "",
+    labels: Annotated[str, typer.Option(help="true, permuted or noisy:RATE.")] = "true",
+    size: Annotated[
+        int, typer.Option(help="Images of the balanced set; 0 takes all there are.")
+    ] = 0,
+    calibrated: Annotated[
+        bool, typer.Option("--calibrated", help="Also fit a temperature.")
+    ] = False,
+    grid_name: Annotated[
+        str, typer.Option("--grid", metavar="NAME", help="A grid of results/grid.yml instead.")
+    ] = "",
+    corpus: Annotated[str, typer.Option(help="real, embedded or auto.")] = "auto",
+    corpus_images: Annotated[int, typer.Option(help="Images of the embedded corpus.")] = 4000,
+    workers: Annotated[int, typer.Option(help="Processes on this machine, one thread each.")] = 1,
+    scheduler: Annotated[
+        str, typer.Option(metavar="tcp://...", help="A Dask scheduler instead.")
+    ] = "",
+    again: Annotated[
+        bool, typer.Option("--again", help="Also runs that results/ has recorded already.")
+    ] = False,
+    store: StoreOption = None,
+) -> None:
+    """Train classifiers: every combination that the store lacks.
+
+    Example: relic sweep --attribute gender,race --classifier linear --seeds paper --workers 2
+    """
+    from relic.declared import grid_runs
+    from relic.results import read_published as published_runs
+    from relic.sweep import Source, grid
+    from relic.sweep import sweep as compute
+
+    if workers < 1:
+        raise RelicError(f"--workers {workers}", expected="at least 1")
+    source, runs = Source(corpus, corpus_images), []
+    shared = {
+        "classifier": classifier.split(","), "seed": seed_numbers(seeds), "split": split, "recipe": recipe,
+        "batching": batching, "encoder": encoder, "labels": labels, "calibrated": calibrated,
+        "size": size,
+    }  # fmt: skip
+    if captioner:
+        shared["captioner"] = captioner.split(",")
+    if grid_name:
+        runs = grid_runs(source, grid_name)
+    for name in attribute.split(",") if not grid_name else ():
+        if captions in ("model", "both"):
+            runs += grid(source, name, images=images, **shared)
+        if captions in ("human", "both"):
+            index = numbers("--caption-indices", caption_indices)
+            runs += grid(
+                source, name, captions="human", caption_index=index, vocabulary=vocabulary, **shared
+            )
+    if not runs:
+        raise RelicError(f"--captions {captions}", expected="model, human or both")
+    kept, recorded = store_at(store), set() if again else set(published_runs()["key"])
+    wanted = [run for run in runs if run.key not in recorded]
+    new = compute(source, wanted, kept, workers=workers, scheduler=scheduler)
+    known = f", {len(runs) - len(wanted)} recorded in results/" if len(wanted) < len(runs) else ""
+    print(f"{len(runs)} runs{known}, {new} of them computed now, in {kept.directory}")
+
+
+def attribute(
+    captioner: Annotated[str, typer.Option(help="Captioners with commas; all by default.")] = "",
+    classifier: Annotated[str, typer.Option(help="lstm, bert-ft; both with a comma.")] = "lstm",
+    seeds: Annotated[str, typer.Option(help="Seeds with commas, or `paper`.")] = "0",
+    captions: Annotated[str, typer.Option(help="model, or both (human ones too).")] = "model",
+    split: Annotated[str, typer.Option(help="paired, upstream, unpaired, grouped.")] = "upstream",
+    images: Annotated[str, typer.Option(help="Caption set: standard, th10, ...")] = "standard",
+    attribute: Annotated[str, typer.Option(help="gender, race or age.")] = "gender",
+    encoder: Annotated[str, typer.Option(help="BERT-type encoder: hub name or directory.")] = "",
+    steps: Annotated[int, typer.Option(help="Steps; 0: the classifier's own.")] = 0,
+    checked: Annotated[int, typer.Option(help="Captions also done with 500 steps.")] = 20,
+    corpus: Annotated[str, typer.Option(help="real, embedded or auto.")] = "auto",
+    record: Annotated[
+        bool, typer.Option("--record", help="Add numbers and words to results/attribution/.")
+    ] = False,
+    store: StoreOption = None,
+) -> None:
+    """Train and attribute: integrated gradients of every run that the store lacks.
+
+    Example: relic attribute --captioner nic_plus,nic_equalizer --seeds 0,12 --record
+    """
+    from relic.attributed import attribute_all
+    from relic.attributed import publish as add
+    from relic.attribution_tables import scores
+    from relic.sweep import Source
+
+    if captions not in ("model", "both"):
+        raise RelicError(f"--captions {captions}", expected="model or both")
+    source, names = Source(corpus).load(attribute), classifier.split(",")
+    described = {"split": split, "images": images}
+    done = attribute_all(
+        source,
+        captioner.split(",") if captioner else source.captioners,
+        names,
+        seeds=seed_numbers(seeds),
+        human=names if captions == "both" else (),
+        described=described | ({"encoder": encoder} if encoder else {}),
+        progress=True,
+        steps=steps,
+        checked=checked,
+        directory=store_at(store).directory,
+    )
+    table = scores(done)[["captioner", "captions", "classifier", "seed", "of", "class1", "class0", "sum"]]  # fmt: skip
+    print(table.round(3).to_string(index=False))
+    if record:
+        print(f"{len(add(done))} rows in results/attribution/scores.csv")
