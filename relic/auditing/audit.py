@@ -69,7 +69,7 @@ class Audit:
 
 def sentence(row: Mapping) -> str:
     """The verdict on one captioner in words."""
-    size = f"{_interval(row)}, {row['n_test']} test images, {row['n_seeds']} splits, {row['classifier']})"  # fmt: skip
+    size = f"{_interval(row)}, {row['n_test']:.0f} test images, {row['n_seeds']} splits, {row['classifier']})"  # fmt: skip
     size = size.replace("1 splits", "1 split") if row["n_seeds"] == 1 else size
     who, what = row["captioner"], row["attribute"]
     if row["verdict"] == AMPLIFIES:

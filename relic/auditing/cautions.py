@@ -17,7 +17,7 @@ def cautions(audited: Audited, measured: Measured) -> list[str]:
     """Sentences, the gravest first; empty when nothing stands out."""
     return [
         *_size(audited, measured),
-        *(c for name in audited.corpus.captioners for c in _captions(audited, name)),
+        *_captions(audited),
         *_coverage(audited),
     ]
 
@@ -45,35 +45,50 @@ def _size(audited: Audited, measured: Measured) -> list[str]:
     return found
 
 
-def _captions(audited: Audited, name: str) -> list[str]:
-    found, about = [], audited.corpus.attribute
-    masked, unknown, copied = (f(audited, name) for f in (masked_share, unknown_share, copied_share))  # fmt: skip
-    if about.masked_words and masked == 0:
-        found.append(
-            f"{name}: no masked word found in any caption. Is it another language, were the captions masked "
-            f"before, or does this captioner never name {about.name}?"
-        )
-    elif about.masked_words and masked < FEW_WORDS:
-        found.append(f"{name}: only {masked:.1f} % of the captions hold a masked word.")
+def _captions(audited: Audited) -> list[str]:
+    """What the captions themselves warn of, each caution once with the captioners it is about."""
+    found, about, names = [], audited.corpus.attribute, audited.corpus.captioners
+    masked, unknown, copied = (
+        {name: measure(audited, name) for name in names}
+        for measure in (masked_share, unknown_share, copied_share)
+    )
+    none = ", ".join(name for name in names if masked[name] == 0)
     if not about.masked_words:
         found.append(f"No words are masked for {about.name}: captions that state it outright count as leakage.")  # fmt: skip
-    if unknown > UNKNOWN_WORDS:
+    elif none:
         found.append(
-            f"{name}: its vocabulary is much smaller than the human one: {unknown:.0f} % of human words become "
-            f"unknown, which can lower LIC_D and so raise LIC. Compare with --vocabulary none."
+            f"{none}: no masked word found in any caption. Is it another language, were the captions masked "
+            f"before, or is {about.name} never named?"
         )
-    if copied > COPIED:
-        found.append(f"{name}: {copied:.0f} % of its captions equal a human caption of the same image to the letter.")  # fmt: skip
+    few = _which(masked, lambda share: 0 < share < FEW_WORDS)
+    if about.masked_words and few:
+        found.append(f"Few captions hold a masked word: {few}.")
+    small = _which(unknown, lambda share: share > UNKNOWN_WORDS)
+    if small:
+        found.append(
+            f"Vocabulary much smaller than the human one: so many human words become unknown: {small}. "
+            f"That can lower LIC_D and so raise LIC. Compare with --vocabulary none."
+        )
+    same = _which(copied, lambda share: share > COPIED)
+    if same:
+        found.append(
+            f"Captions that equal a human caption of the same image to the letter: {same}."
+        )
     return found
+
+
+def _which(shares: dict[str, float], wanted) -> str:
+    return ", ".join(f"{name} {share:.0f} %" for name, share in shares.items() if wanted(share))
 
 
 def _coverage(audited: Audited) -> list[str]:
-    found = []
-    for row in audited.coverage.to_dict("records"):
-        share = row["with both"] / row["captions"]
-        if share < COVERED:
-            found.append(
-                f"{row['captioner']}: {row['with both']:,} of {row['captions']:,} captions "
-                f"({100 * share:.0f} %) have a label and human captions; the result speaks for those only."
-            )
-    return found
+    rows = audited.coverage[audited.coverage["with both"] < COVERED * audited.coverage["captions"]]
+    told = ", ".join(
+        f"{row['captioner']} {row['with both']:,} of {row['captions']:,}"
+        for row in rows.to_dict("records")
+    )
+    if not told:
+        return []
+    return [
+        f"Few captions have a label and human captions: {told}. The result speaks for those only."
+    ]

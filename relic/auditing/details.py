@@ -21,7 +21,7 @@ from relic.text import UNKNOWN, tokenizer
 MOST = 20_000  # images that words and misgendering are counted on; drawn where there are more
 DESCRIBED = 5000  # images that accuracy is measured on: METEOR takes half an audit's time
 DRAWS = 1000
-WORDS = 8  # a class
+WORDS = 6  # a class
 COMMON = frozenset("a an the of in on at is are and with to . ,".split())
 LEAST = 5  # captions that must hold a word for it to be listed
 ALIKE = (

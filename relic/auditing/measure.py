@@ -94,7 +94,7 @@ def judged(audited: Audited, runs: pd.DataFrame, store: Store, split: str = "pai
     for label, part in evidence.groupby("classifier", sort=False):
         own = true[[classifier_label(row) == label for row in true.to_dict("records")]]
         rows += _rows(audited, part, own, store)
-        pairs += _pairs(part)
+        pairs += _pairs(part, audited.corpus.captioners)
     columns = ["classifier", "variant", "first", "second", "difference", "low", "high", "n_seeds"]
     return Measured(
         runs, evidence, pd.DataFrame(rows), pd.DataFrame(pairs, columns=columns), _chance(runs)
@@ -164,9 +164,9 @@ def detectable(found: Estimate, level: float = 0.95, power: float = POWER) -> fl
     return float(quantiles.sum() * found.error)
 
 
-def _pairs(part: pd.DataFrame) -> list[tuple]:
+def _pairs(part: pd.DataFrame, names: list[str]) -> list[tuple]:
     """Differences of LIC between every two captioners, by seed on the same splits."""
-    names, rows = list(part["captioner"].unique()), []
+    rows = []
     for variant, group in part.groupby("variant", sort=False):
         for i, first in enumerate(names):
             for second in names[i + 1 :]:

@@ -59,6 +59,7 @@ def example() -> str:
     names = {"lic_model": "LIC_M", "lic_data": "LIC_D", "lic": "LIC", "low": "95 % low", "high": "95 % high",
              "n_test": "test images", "variant": "captions"}  # fmt: skip
     table = kept.rename(columns=names)[["captioner", "captions", "LIC_M", "LIC_D", "LIC", "95 % low", "95 % high", "test images", "verdict"]]  # fmt: skip
+    table["test images"] = table["test images"].round().astype(int)
     table["captions"] = table["captions"].replace({"standard": "all"})
     images = int(kept["n_images"].iloc[0])
     caption = f"COCO captions, gender, {images:,} images of the Karpathy test split, linear, ten splits; recorded."  # fmt: skip

@@ -157,11 +157,14 @@ def words(audit: Audit) -> str:
     if audit.words.empty:
         return ""
     first, second = audit.audited.corpus.attribute.classes
-    return table_html(
-        audit.words, "words.csv",
+    table = table_html(
+        audit.words.drop(columns="std over splits"),
+        "words.csv",
         f"{about(audit)}. Largest weights of the linear classifier (above 0 speaks for {second}, below for {first}); "
-        f"percent of {first} and {second} images whose caption holds the word, generated and human.", 2,
-    )  # fmt: skip
+        f"percent of {first} and {second} images whose caption holds the word, generated and human.",
+        2,
+    )
+    return f'<div class="relic-words">{table}</div>'
 
 
 def naming(audit: Audit) -> str:

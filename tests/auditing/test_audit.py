@@ -256,7 +256,7 @@ def test_cautions_name_what_stands_out(small, tmp_path):
     said = " ".join(cautions(read, found))
     assert "no masked word found" in said
     assert "1 split: no interval" in said
-    assert "% of human words become unknown" in said
+    assert "human words become unknown: captions" in said
 
 
 def test_json_has_what_was_promised(small):
