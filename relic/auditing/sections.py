@@ -17,6 +17,7 @@ from relic.claims import MARGIN
 from relic.direction import HUMAN, SILENT, WRONG_OF_NAMED
 from relic.page import figure_html, table_html
 
+FILES = "80_your_captions_"  # begins the name of every table's CSV, as on other pages
 CITATION = (
     "Please cite the metric (Hirota, Nakashima & Garcia, Quantifying Societal Bias Amplification in Image "
     "Captioning, CVPR 2022) and this software (CITATION.cff)."
@@ -87,12 +88,12 @@ def lic(audit: Audit) -> str:
     """Figure and tables of LIC, the papers' captioners beside."""
     shown = figure_html(lic_figure(audit).figure, _alt(audit), _figure_caption(audit))
     plt.close("all")
-    shown += table_html(lic_table(audit), "lic.csv", f"{about(audit)}. LIC in percentage points: LIC_M of generated captions less LIC_D of human ones, means over splits; 95 % intervals over splits, and over test images.")  # fmt: skip
+    shown += table_html(lic_table(audit), f"{FILES}lic.csv", f"{about(audit)}. LIC in percentage points: LIC_M of generated captions less LIC_D of human ones, means over splits; 95 % intervals over splits, and over test images.")  # fmt: skip
     if len(audit.measured.differences):
         pairs = audit.measured.differences.rename(columns={"low": "95 % low", "high": "95 % high", "n_seeds": "splits"})  # fmt: skip
-        shown += table_html(pairs, "differences.csv", f"{about(audit)}. LIC of the first captioner less LIC of the second, on the same splits.", 2)  # fmt: skip
+        shown += table_html(pairs, f"{FILES}differences.csv", f"{about(audit)}. LIC of the first captioner less LIC of the second, on the same splits.", 2)  # fmt: skip
     if len(audit.published):
-        shown += table_html(audit.published, "recorded.csv", f"Recorded runs on COCO captions, paired splits: {100 * audit.published_share:.0f} % of the audited images are among their test images. LIC also depends on the number of images: compare with care.")  # fmt: skip
+        shown += table_html(audit.published, f"{FILES}recorded.csv", f"Recorded runs on COCO captions, paired splits: {100 * audit.published_share:.0f} % of the audited images are among their test images. LIC also depends on the number of images: compare with care.")  # fmt: skip
     return shown
 
 
@@ -146,7 +147,7 @@ def classifier(audit: Audit) -> str:
             }
         )  # fmt: skip
     return table_html(
-        pd.DataFrame(rows), "classifier.csv",
+        pd.DataFrame(rows), f"{FILES}classifier.csv",
         f"{about(audit)}. How well the classes are told from masked captions, in percent; 50 is chance for accuracy "
         f"and AUC. Permuted labels: the score where nothing can be learnt.",
     )  # fmt: skip
@@ -159,7 +160,7 @@ def words(audit: Audit) -> str:
     first, second = audit.audited.corpus.attribute.classes
     table = table_html(
         audit.words.drop(columns="std over splits"),
-        "words.csv",
+        f"{FILES}words.csv",
         f"{about(audit)}. Largest weights of the linear classifier (above 0 speaks for {second}, below for {first}); "
         f"percent of {first} and {second} images whose caption holds the word, generated and human.",
         2,
@@ -178,7 +179,7 @@ def naming(audit: Audit) -> str:
     table = wide.assign(low=bounds["low"], high=bounds["high"], images=bounds["n"]).reset_index()
     table = table.rename(columns={"low": "95 % low", "high": "95 % high"})
     return table_html(
-        table, "naming.csv",
+        table, f"{FILES}naming.csv",
         f"{about(audit)}. Percent of captions that name the right class, the wrong one, none; `{WRONG_OF_NAMED}`: of those "
         f"that name one class, with a 95 % interval over images. {HUMAN}: all human captions.",
     )  # fmt: skip
@@ -193,14 +194,14 @@ def accuracy(audit: Audit) -> str:
     table = table.rename(columns={"low": "95 % low", "high": "95 % high", "n": "images"})
     line = tool_line(java_problem()).replace("`", "").replace("**", "")
     columns = ["captioner", "metric", "value", "95 % low", "95 % high", "images"]
-    return table_html(table[columns].sort_values("captioner", kind="stable"), "accuracy.csv", f"{about(audit)}. {line} Times 100; intervals over images.")  # fmt: skip
+    return table_html(table[columns].sort_values("captioner", kind="stable"), f"{FILES}accuracy.csv", f"{about(audit)}. {line} Times 100; intervals over images.")  # fmt: skip
 
 
 def gender_score(audit: Audit) -> str:
     """The Gender Score's table, where objects were given."""
     if audit.gender_score.empty:
         return ""
-    return table_html(audit.gender_score, "gender_score.csv", f"{about(audit)}. Gender Score (Sabir & Padró 2023) on images whose objects are known; `to_m`: ratio to men, 0.5 is even.", 3)  # fmt: skip
+    return table_html(audit.gender_score, f"{FILES}gender_score.csv", f"{about(audit)}. Gender Score (Sabir & Padró 2023) on images whose objects are known; `to_m`: ratio to men, 0.5 is even.", 3)  # fmt: skip
 
 
 def data(audit: Audit) -> str:
@@ -211,7 +212,7 @@ def data(audit: Audit) -> str:
     runs = audit.measured.runs[(audit.measured.runs["captions"] == "model") & (audit.measured.runs["labels"] == "true")]  # fmt: skip
     seen = 100 * (1 - runs.groupby("captioner")["n_unseen"].sum() / runs.groupby("captioner")["n_test"].sum())  # fmt: skip
     table = told.coverage.assign(**{"test captions also in training, %": told.coverage["captioner"].map(seen)})  # fmt: skip
-    shown = table_html(table, "coverage.csv", f"{about(audit)} have a label, human captions and every captioner's caption ({classes}); {told.captions_an_image} human captions an image.")  # fmt: skip
+    shown = table_html(table, f"{FILES}coverage.csv", f"{about(audit)} have a label, human captions and every captioner's caption ({classes}); {told.captions_an_image} human captions an image.")  # fmt: skip
     notes = "".join(f"<li>{_text(note)}</li>" for note in told.notes)
     return shown + (f"<p>On reading the files:</p><ul>{notes}</ul>" if notes else "")
 
@@ -251,7 +252,7 @@ def provenance(audit: Audit) -> str:
         "corpus fingerprint": told.get("fingerprint", "")[:16],
     }  # fmt: skip
     cells = "".join(f"<tr><th>{_text(k)}</th><td>{_text(v)}</td></tr>" for k, v in rows.items())
-    return f'<div class="scroll"><table class="plain"><tbody>{cells}</tbody></table></div><p>{CITATION}</p>'
+    return f'<div class="relic-provenance scroll"><table class="plain"><tbody>{cells}</tbody></table></div><p>{CITATION}</p>'
 
 
 def _alt(audit: Audit) -> str:
