@@ -19,7 +19,7 @@ from relic.runs import describe, fit
 from relic.text import UNKNOWN, tokenizer
 
 MOST = 20_000  # images that words and misgendering are counted on; drawn where there are more
-DESCRIBED = 5000  # images that accuracy is measured on: METEOR takes half an audit's time
+DESCRIBED = 2500  # images that accuracy is measured on: METEOR takes half an audit's time
 DRAWS = 1000
 WORDS = 6  # a class
 COMMON = frozenset("a an the of in on at is are and with to . ,".split())
@@ -107,7 +107,7 @@ def naming(audited: Audited) -> pd.DataFrame:
 
 
 def caption_accuracy(audited: Audited) -> pd.DataFrame:
-    """BLEU-4, CIDEr, METEOR, ROUGE-L of each captioner, 5,000 images at most; METEOR only with Java."""
+    """BLEU-4, CIDEr, METEOR, ROUGE-L of each captioner, 2,500 images at most; METEOR only with Java."""
     kind = accuracy.FALLBACK if accuracy.java_problem() else accuracy.PTB
     images = sampled(audited, DESCRIBED)
     references = accuracy.references_of(audited.corpus).loc[images]
