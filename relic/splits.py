@@ -6,6 +6,7 @@ The other policies differ in what may change a split: see `POLICIES`.
 
 import random
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ POLICIES = {
     "grouped": "images with identical captions (as the classifier reads them) stay on one side",
 }
 PAPER_SEEDS = (0, 12, 100, 200, 300, 400, 456, 500, 789, 1234)
+LONG = 20_000  # rows above which popping from a plain list is slow
 FEWEST = 20  # images of a class below which a score means nothing
 
 
@@ -51,8 +53,22 @@ def split(
         train, test = _grouped(labels, seed, test_share, groups)
     else:
         rows = labels if policy == "upstream" else labels.sort_index()
-        train, test = _popped(rows, seed, test_share)
+        train, test = _known(rows, seed, test_share)
     return Split(np.asarray(train), np.asarray(test), policy, seed)
+
+
+def _known(labels: pd.Series, seed: int, test_share: float) -> tuple[list, list]:
+    """The split of the same images is the same for every caption set: computed once."""
+    if labels.index.dtype != "int64":
+        return _popped(labels, seed, test_share)
+    ids, classes = labels.index.to_numpy().tobytes(), labels.to_numpy("int8").tobytes()
+    return _remembered(ids, classes, seed, test_share)
+
+
+@lru_cache(maxsize=16)
+def _remembered(ids: bytes, classes: bytes, seed: int, test_share: float) -> tuple[list, list]:
+    labels = pd.Series(np.frombuffer(classes, "int8"), index=np.frombuffer(ids, "int64"))
+    return _popped(labels, seed, test_share)
 
 
 def _popped(labels: pd.Series, seed: int, test_share: float) -> tuple[list, list]:
@@ -61,7 +77,8 @@ def _popped(labels: pd.Series, seed: int, test_share: float) -> tuple[list, list
     `random.Random(seed)` draws what the seeded global generator drew in the papers' code.
     """
     rng = random.Random(seed)
-    classes = [_Rows(labels.index[labels == value].tolist()) for value in (0, 1)]
+    classes = [labels.index[labels == value].tolist() for value in (0, 1)]
+    classes = [_Rows(rows) if len(rows) > LONG else rows for rows in classes]
     test_size = round(len(classes[1]) * test_share)
     sides = []
     for size in (len(classes[1]) - test_size, test_size):

@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from functools import cache, lru_cache
 
-from nltk.tokenize import word_tokenize
-
 from relic.errors import RelicError
 
 UNKNOWN = "<unk>"  # a human word outside the captioner's vocabulary, for all but BERT
@@ -24,6 +22,13 @@ _PLAIN = re.compile(
 )
 
 
+@cache
+def _word_tokenize():
+    from nltk.tokenize import word_tokenize  # two seconds, which `relic --help` need not wait
+
+    return word_tokenize
+
+
 @lru_cache(maxsize=200_000)
 def tokenize(caption: str) -> tuple[str, ...]:
     """NLTK's Treebank tokens; `preserve_line` needs no downloaded data.
@@ -34,7 +39,7 @@ def tokenize(caption: str) -> tuple[str, ...]:
     body, stop = (caption[:-1], ".") if caption.endswith(".") else (caption, "")
     if _PLAIN.fullmatch(body):
         return (*body.split(), stop) if stop else tuple(body.split())
-    return tuple(word_tokenize(caption, language="english", preserve_line=True))
+    return tuple(_word_tokenize()(caption, language="english", preserve_line=True))
 
 
 @cache

@@ -4,6 +4,7 @@ import html
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -124,7 +125,9 @@ def audit_files(inputs: Inputs, *, with_accuracy: bool = True, **options) -> Aud
     """The same from an `Inputs`."""
     started = time.time()
     told = audited(inputs.told())
-    measured = measure(told, source_of(inputs), **options)
+    with ThreadPoolExecutor(1) as pool:  # Java tokenizes and aligns while classifiers train
+        described = pool.submit(details.caption_accuracy, told) if with_accuracy else None
+        measured = measure(told, source_of(inputs), **options)
     classifiers = list(options.get("classifiers", ("linear",)))
     seeds = list(options.get("seeds", PAPER_SEEDS))
     published, share = details.published_beside(told, classifiers)
@@ -135,7 +138,7 @@ def audit_files(inputs: Inputs, *, with_accuracy: bool = True, **options) -> Aud
         cautions=cautions(told, measured),
         words=details.telling_words(told, seeds),
         naming=details.naming(told),
-        accuracy=details.caption_accuracy(told) if with_accuracy else pd.DataFrame(),
+        accuracy=described.result() if described else pd.DataFrame(),
         published=published,
         published_share=share,
         gender_score=details.gender_score(told) if inputs.objects else pd.DataFrame(),
