@@ -156,12 +156,15 @@ def features(model: torch.nn.Module, rows: list[tuple[int, ...]]) -> torch.Tenso
     return torch.stack(found).clone()
 
 
+REMEMBERED = 100_000  # captions above which the features of earlier ones are given up
 _frozen: dict[str, dict[tuple[int, ...], torch.Tensor]] = {}  # encoder -> ids -> [CLS] state
 
 
 def frozen_features(name: str, captions: list[str]) -> torch.Tensor:
     """[CLS] states of the frozen encoder, dropout off: each distinct caption once per process."""
     known, rows = _frozen.setdefault(name, {}), word_pieces(name, captions)
+    if len(known) > REMEMBERED:  # some 3 kB each; runs on the same captions come in a row
+        known.clear()
     new = [row for row in dict.fromkeys(rows) if row not in known]
     if new:
         model = load_encoder(name).eval()
