@@ -99,7 +99,6 @@ def check(inputs, parameters: dict) -> None:
     print(f"{len(read.images):,} images with captions, label and human captions ({told})", file=sys.stderr)  # fmt: skip
     for note in read.notes:
         print(f"  {note}", file=sys.stderr)
-    audited.cache_clear()  # the notebook reads them in a process of its own
 
 
 @contextlib.contextmanager
