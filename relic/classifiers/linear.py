@@ -14,7 +14,10 @@ from sklearn.linear_model import LogisticRegression
 from relic.classifiers.base import TextForm
 
 LEAST = 2  # training captions that must have a word or word pair
-LARGE, LOOSE = 100_000, 1e-3  # above so many captions the fit stops sooner: half the steps, a score within 0.1
+LARGE, LOOSE = (
+    100_000,
+    1e-3,
+)  # above so many captions the fit stops sooner: half the steps, a score within 0.1
 
 _numbers: dict[str, int] = {}  # word or word pair -> number, as they come
 
