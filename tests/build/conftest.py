@@ -53,6 +53,11 @@ class Result:
         return f"exit {self.code} after {self.seconds:.1f} s\n{self.stdout}\n{self.stderr}"
 
 
+def _heeds_ctrl_c() -> None:
+    """Tests started in the background of a shell inherit a SIGINT that is ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @dataclass
 class Project:
     """A copy of the project, and what its builds left behind."""
@@ -91,6 +96,7 @@ class Project:
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=_heeds_ctrl_c,
             )
         self.started.append(process)
         return process
