@@ -17,14 +17,15 @@ from relic.classifiers.device import best_device
 from relic.classifiers.encoder import _quiet
 from relic.errors import RelicError
 from relic.gender_score.vectors import load_encoder
-from relic.gender_score.visual import COLUMNS, THRESHOLD, TOP, _without_persons, coco_words
+from relic.gender_score.visual import COLUMNS, THRESHOLD, TOP, _without_persons
+from relic.objects import object_names
 
 RESNET, CLIP, DETECTOR = (
     "microsoft/resnet-152", "openai/clip-vit-base-patch32", "facebook/detr-resnet-50",
 )  # fmt: skip
 KINDS = ("resnet", "clip", "detector")
 PROMPT = "a photo of a {}"  # CLIP reads labels in it
-CLIP_LABELS = tuple(sorted(set(coco_words().values())))  # the default: COCO's classes but person
+CLIP_LABELS = tuple(sorted(object_names()))  # the default: COCO's classes but person
 AGREEMENT = 0.5  # cosine of two labels from which two classifiers agree; the paper gives none
 NOTHING = "none"  # source of the row of an image in which nothing was kept: it is done, too
 

@@ -9,12 +9,11 @@ from functools import cache
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 from relic.attribute import load_attribute
 from relic.data.rows import is_image_id
 from relic.errors import RelicError
-from relic.text import tokenize
+from relic.objects import objects_in
 
 COLUMNS = ["image_id", "label", "probability", "source"]
 AUTHORS_FILE = "visual_context/karpathy_test.csv"  # of a data directory
@@ -84,36 +83,6 @@ def _without_persons(label: str) -> str:
     return " ".join(token for token in str(label).lower().split() if token not in persons)
 
 
-@cache
-def coco_words() -> dict[str, str]:
-    """Word -> COCO class, from `coco_objects.yml`: 80 classes and their synonyms, without person."""
-    text = Path(__file__).with_name("coco_objects.yml").read_text(encoding="utf-8")
-    words = {}
-    for name, synonyms in yaml.safe_load(text).items():
-        for word in [name, *(synonyms or "").split(", ")]:
-            words[word] = words[f"{word}s"] = name
-    words.pop("", None)
-    words.pop("s", None)
-    return words
-
-
-def objects_in(caption: str) -> list[str]:
-    """COCO classes that a caption names, in order; the longest name counts.
-
-    >>> objects_in("A hot dog, two cats and a dog on bikes")
-    ['hot dog', 'cat', 'dog', 'bicycle']
-    """
-    tokens, found, at = tokenize(caption.lower()), [], 0
-    while at < len(tokens):
-        for length in (3, 2, 1):
-            name = coco_words().get(" ".join(tokens[at : at + length]))
-            if name and at + length <= len(tokens):
-                found.append(name)
-                break
-        at += length if name else 1
-    return list(dict.fromkeys(found))
-
-
 def named_objects(captions: Iterable[tuple[int, str]]) -> pd.DataFrame:
     """Objects that captions of an image name; the probability is the share of captions that do.
 
@@ -125,7 +94,7 @@ def named_objects(captions: Iterable[tuple[int, str]]) -> pd.DataFrame:
     rows = [
         (image_id, name)
         for image_id, text in zip(frame["image_id"], frame["caption"], strict=True)
-        for name in objects_in(text)
+        for name in sorted(objects_in(text))
     ]
     found = pd.DataFrame(rows, columns=["image_id", "label"])
     found = found.groupby(["image_id", "label"]).size().rename("said").reset_index()
