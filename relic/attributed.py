@@ -24,6 +24,7 @@ from relic.errors import RelicError
 from relic.results import TEXT
 from relic.runs import Run, describe, fit
 from relic.score import sigmoid
+from relic.whole import write_whole
 
 RECORDED = paths.RESULTS / "attribution"
 VERSION = 2  # raised when a change moves attributions
@@ -240,7 +241,6 @@ def publish(done: Iterable[Attributed], directory: Path = RECORDED) -> pd.DataFr
         "scores": pd.DataFrame([score_row(each) for each in done]),
         "words": pd.concat([word_rows(each) for each in done], ignore_index=True),
     }
-    directory.mkdir(parents=True, exist_ok=True)
     for name, frame in new.items():
         known = read_recorded(name, directory)
         same = ["key", "of", "steps"]
@@ -248,9 +248,8 @@ def publish(done: Iterable[Attributed], directory: Path = RECORDED) -> pd.DataFr
         whole = pd.concat([known[~again], frame], ignore_index=True) if len(known) else frame
         order = ["classifier", "captioner", "captions", "seed", "of", "steps"]
         whole = whole.sort_values([*order, *(["word"] if name == "words" else [])])
-        part = directory / f".{name}.csv.part"
-        whole.to_csv(part, index=False, float_format=f"%.{DIGITS}g")
-        os.replace(part, directory / f"{name}.csv")
+        told = whole.to_csv(index=False, float_format=f"%.{DIGITS}g")
+        write_whole(directory / f"{name}.csv", told)
     return read_recorded("scores", directory)
 
 

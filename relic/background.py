@@ -11,6 +11,7 @@ from relic.extensions import AGREEMENT
 from relic.figures import PAPERS
 from relic.published import published
 from relic.records import read_record
+from relic.report import minus
 from relic.results import read_published
 from relic.stand_in import MAIN
 
@@ -85,11 +86,11 @@ def batching() -> str:
     moved = both["bucketed"] - both["packed"]
     spread = wide["packed"].groupby(["attribute", "captioner"]).std().mean()
     names = ", ".join(display_names()[key] for key in dict.fromkeys(both.index.get_level_values(1)))
-    return (
+    return minus(
         f"The LSTM's batches of one length (`bucketed`) need no padding and are faster on a CPU. They move LIC_M by "
         f"{moved.mean():+.1f} points on average (standard deviation {moved.std():.1f}, {len(moved)} runs on the papers' splits: "
         f"{names}); another seed alone moves it by a standard deviation of {spread:.1f}."
-    ).replace("-", "−")
+    )
 
 
 def hours(runs: pd.DataFrame) -> str:

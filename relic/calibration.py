@@ -7,7 +7,6 @@ was stopped goes on where it was.
 """
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,6 +27,7 @@ from relic.runs import Outcome, compute, describe
 from relic.score import caption_scores, sigmoid
 from relic.splits import PAPER_SEEDS
 from relic.stats import Interval, estimate, ratio_bootstrap
+from relic.whole import write_whole
 
 DIRECTORY = paths.RESULTS / "calibration"
 STUDY = DIRECTORY / "study.csv"
@@ -193,7 +193,7 @@ def forget() -> None:
 
 def write(frame: pd.DataFrame, file: Path) -> None:
     """Replace a record as a whole."""
-    _replace(file, frame.to_csv(index=False))
+    write_whole(file, frame.to_csv(index=False))
 
 
 def describe_record(file: Path) -> None:
@@ -204,14 +204,7 @@ def describe_record(file: Path) -> None:
         "versions": provenance.versions(),
         "device": provenance.device(),
     }
-    _replace(file.with_suffix(".json"), json.dumps(about, indent=1) + "\n")
-
-
-def _replace(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f".{file.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, file)
+    write_whole(file.with_suffix(".json"), json.dumps(about, indent=1) + "\n")
 
 
 def read_study(file: Path = STUDY) -> pd.DataFrame:

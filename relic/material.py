@@ -6,6 +6,7 @@ Everything that several runs share is computed once per process.
 import hashlib
 import json
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from relic.attribute import load_attribute
+from relic.attribute import Attribute, load_attribute
 from relic.classifiers.base import TextForm
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
@@ -70,6 +71,13 @@ def _shared(corpus: Corpus, reading: Reading) -> pd.Series:
     return texts.astype(object)
 
 
+def masked_by(about: Attribute, texts: Iterable[str]) -> list[str]:
+    """Captions in lower case with the attribute's words masked by its own token."""
+    return masked_captions(
+        texts, about.masked_words, about.mask_token, lowercase=True, tokens_by=about.tokenizer
+    )
+
+
 def vocabulary(corpus: Corpus, reading: Reading) -> tuple[str, ...] | None:
     """Words that human captions keep; None keeps all."""
     if reading.captions == "model" or reading.vocabulary == "none":
@@ -103,9 +111,7 @@ def _own_share(corpus: Corpus, captioner: str) -> float:
         about.mask_token,
         *load_attribute("gender").masked_words,
     }
-    masked = masked_captions(
-        texts, about.masked_words, about.mask_token, lowercase=True, tokens_by=about.tokenizer
-    )
+    masked = masked_by(about, texts)
     return float(np.mean([token in known for caption in masked for token in caption.split()]))
 
 
@@ -113,9 +119,7 @@ def _own_share(corpus: Corpus, captioner: str) -> float:
 def _frequent(corpus: Corpus, size: int) -> tuple[str, ...]:
     """The most frequent words of all human captions, masked (RELIC, appendix C)."""
     about, texts = corpus.attribute, corpus.human["caption"]
-    masked = masked_captions(
-        texts, about.masked_words, about.mask_token, lowercase=True, tokens_by=about.tokenizer
-    )
+    masked = masked_by(about, texts)
     return tuple(frequent_vocabulary(masked, size))
 
 

@@ -37,6 +37,11 @@ def runs() -> Path:
     return Path(setting).expanduser().resolve() if setting else ROOT / "runs"
 
 
+def audit_runs() -> Path:
+    """Runs of audits, kept apart from those of the claims."""
+    return runs() / "audit"
+
+
 def extras() -> Path:
     """Word vectors and language models that are not in the lock: RELIC_EXTRAS, or `extras/`."""
     setting = os.environ.get(EXTRAS_SETTING, "").strip()

@@ -4,7 +4,6 @@ A CSV holds numbers only, no caption text; `provenance.json` says when, at which
 """
 
 import json
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pandas as pd
 
 from relic import paths, provenance
 from relic.errors import RelicError
+from relic.whole import write_whole
 
 RECORDED, BUILT = "recorded", "this build"  # the two values of a `source` column
 
@@ -25,7 +25,7 @@ def write_record(name: str, part: str, frame: pd.DataFrame) -> Path:
     """Keep a frame as `results/NAME/PART.csv`, and where it came from beside it."""
     home(name).mkdir(parents=True, exist_ok=True)
     file = home(name) / f"{part}.csv"
-    _replace(file, frame.to_csv(index=False, float_format="%.6g"))
+    write_whole(file, frame.to_csv(index=False, float_format="%.6g"))
     about = home(name) / "provenance.json"
     told = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
     told[part] = {
@@ -34,7 +34,7 @@ def write_record(name: str, part: str, frame: pd.DataFrame) -> Path:
         "versions": provenance.versions(),
         "device": provenance.device(),
     }
-    _replace(about, json.dumps(dict(sorted(told.items())), indent=1) + "\n")
+    write_whole(about, json.dumps(dict(sorted(told.items())), indent=1) + "\n")
     return file
 
 
@@ -54,9 +54,3 @@ def read_part(file: Path) -> pd.DataFrame:
             expected="a CSV of recorded numbers",
             mend="git checkout results/",
         ) from error
-
-
-def _replace(file: Path, text: str) -> None:
-    part = file.with_name(f".{file.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, file)

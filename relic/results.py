@@ -5,7 +5,6 @@ image for the runs that intervals need. No class, no caption text. `provenance.j
 """
 
 import json
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from relic.errors import RelicError
 from relic.runs import Run
 from relic.score import caption_scores
 from relic.store import Store
+from relic.whole import write_whole
 
 RECORDED, LOCAL = "recorded", "local"  # published in results/; in this machine's store
 DESCRIPTION = list(Run.__dataclass_fields__)
@@ -48,11 +48,11 @@ def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     outcomes = pd.concat([read_outcomes(directory), _stored(store, wanted)], ignore_index=True)
     outcomes = outcomes.drop_duplicates(["key", "image_id"], keep="last")
     directory.mkdir(parents=True, exist_ok=True)
-    _replace(
+    write_whole(
         directory / "outcomes.parquet",
         lambda f: outcomes.to_parquet(f, index=False, compression="zstd"),
     )
-    _replace(directory / "runs.csv", lambda f: runs.to_csv(f, index=False))
+    write_whole(directory / "runs.csv", lambda f: runs.to_csv(f, index=False))
     about = {
         "published": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         "runs": len(runs),
@@ -61,7 +61,7 @@ def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
         "device": provenance.device(),
     }
     text = json.dumps(about, indent=1) + "\n"
-    _replace(directory / "provenance.json", lambda f: f.write_text(text, encoding="utf-8"))
+    write_whole(directory / "provenance.json", text)
     return runs
 
 
@@ -108,12 +108,6 @@ _EMPTY = pd.DataFrame(
 
 def _run(row: dict) -> Run:
     return Run(**{name: row[name] for name in DESCRIPTION})
-
-
-def _replace(file: Path, write) -> None:
-    part = file.with_name(f".{file.name}.part")
-    write(part)
-    os.replace(part, file)
 
 
 def read_published(directory: Path = paths.RESULTS) -> pd.DataFrame:

@@ -29,6 +29,7 @@ from relic.auditing.measure import (
 from relic.auditing.readers import Rows
 from relic.claims import MARGIN
 from relic.errors import RelicError
+from relic.report import minus
 from relic.splits import PAPER_SEEDS
 from relic.store import Store
 
@@ -65,7 +66,7 @@ class Audit:
         return "\n".join(f"{SYMBOLS[r['verdict']]} {r['sentence']}" for r in self.results)
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{SYMBOLS[r['verdict']]} {html.escape(r['sentence'])}</p>" for r in self.results)  # fmt: skip
+        return "".join(f"<p>{html.escape(line)}</p>" for line in repr(self).splitlines())
 
 
 def sentence(row: Mapping) -> str:
@@ -84,7 +85,7 @@ def sentence(row: Mapping) -> str:
 
 
 def _points(value: float) -> str:
-    return f"{value:.1f}".replace("-", "−")
+    return minus(f"{value:.1f}")
 
 
 def _interval(row: Mapping) -> str:
@@ -118,13 +119,7 @@ def audit(
         classes=tuple(classes), masked_words=str(masked_words or ""), vocabulary=str(vocabulary),
         objects=str(objects or ""), synthetic=synthetic,
     )  # fmt: skip
-    return audit_files(inputs, with_accuracy=with_accuracy, **options)
-
-
-def audit_files(inputs: Inputs, *, with_accuracy: bool = True, **options) -> Audit:
-    """The same from an `Inputs`."""
-    started = time.time()
-    told = audited(inputs.told())
+    started, told = time.time(), audited(inputs.told())
     with ThreadPoolExecutor(1) as pool:  # Java tokenizes and aligns while classifiers train
         described = pool.submit(details.caption_accuracy, told) if with_accuracy else None
         measured = measure(told, source_of(inputs), **options)
@@ -173,7 +168,7 @@ class LIC:
         return f"{SYMBOLS[self.verdict]} {self.sentence}"
 
     def _repr_html_(self) -> str:
-        return f"<p>{SYMBOLS[self.verdict]} {html.escape(self.sentence)}</p>"
+        return f"<p>{html.escape(repr(self))}</p>"
 
 
 def lic(

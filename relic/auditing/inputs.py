@@ -22,9 +22,8 @@ from relic.auditing.readers import (
 )
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.errors import RelicError
-from relic.material import VOCABULARIES
+from relic.material import VOCABULARIES, masked_by
 from relic.splits import FEWEST
-from relic.text import masked_captions
 
 NAME = "audited captions"
 SYNTHETIC = "audited captions (synthetic)"  # files that the embedded corpus was exported to
@@ -189,10 +188,8 @@ def assemble(
 
 def own_words(captions: Iterable[str], about: Attribute) -> tuple[str, ...]:
     """A captioner's vocabulary: the words of its captions after masking."""
-    masked = masked_captions(
-        captions, about.masked_words, about.mask_token, lowercase=True, tokens_by=about.tokenizer
-    )
-    return tuple(sorted({token for caption in set(masked) for token in caption.split()}))
+    masked = set(masked_by(about, captions))
+    return tuple(sorted({token for caption in masked for token in caption.split()}))
 
 
 def _numbered(frames: list[pd.DataFrame]) -> tuple[list[pd.DataFrame], dict[int, str]]:

@@ -22,7 +22,6 @@ from relic.sweep import Source, grid, sweep
 AMPLIFIES, DOES_NOT, UNDECIDED = "amplifies", "does not amplify", "undecided"
 SYMBOLS = {AMPLIFIES: "▲", DOES_NOT: "●", UNDECIDED: "?"}
 POWER = 0.8
-FOLDER = "audit"  # runs of audits are kept apart from those of the claims
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +46,6 @@ class Measured:
     chance: pd.DataFrame  # score with permuted labels: classifier, captioner, mean, std, runs
 
 
-def store_of_audits() -> Store:
-    """Where runs of audits are kept, so that a second call computes only what is new."""
-    return Store(paths.runs() / FOLDER)
-
-
 def source_of(inputs: Inputs) -> Source:
     """How any worker gets the audited corpus: from the same files."""
     return Source(corpus="files", files=inputs.told())
@@ -64,16 +58,15 @@ def measure(
     classifiers: Sequence[str] = ("linear",),
     seeds: Sequence[int] = PAPER_SEEDS,
     split: str = "paired",
-    caption_indices: Sequence[int] | None = None,
     chance: bool = True,
     workers: int = 1,
     scheduler: str = "",
     progress: bool = True,
     store: Store | None = None,
 ) -> Measured:
-    """Compute the runs that the store lacks, then estimates and verdicts."""
-    store, about = store or store_of_audits(), audited.corpus.attribute
-    indices = list(caption_indices or range(audited.captions_an_image))
+    """Compute the runs that the store lacks (that of audits, by default), then estimates and verdicts."""
+    store, about = store or Store(paths.audit_runs()), audited.corpus.attribute
+    indices = range(audited.captions_an_image)
     shared = {"classifier": list(classifiers), "split": split}
     runs = paired_grid(source, about.name, seeds=list(seeds), caption_indices=indices,
                        vocabulary=audited.vocabulary, **shared)  # fmt: skip

@@ -1,7 +1,6 @@
 """The report of an audit, section by section, as HTML that any page can hold. All text is escaped."""
 
 import html
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from relic.claim_figures import forest
 from relic.claims import MARGIN
 from relic.direction import HUMAN, SILENT, WRONG_OF_NAMED
 from relic.page import figure_html, table_html
+from relic.report import minus
 
 FILES = "80_your_captions_"  # begins the name of every table's CSV, as on other pages
 CITATION = (
@@ -72,7 +72,7 @@ def verdict(audit: Audit) -> str:
         boxes += (
             f'<div class="relic-verdict {kind}"><p><strong>{SYMBOLS[row["verdict"]]} {_text(row["verdict"])}</strong> '
             f"<span>{_text(row['captioner'])} · {_text(row['attribute'])} · {_text(row['classifier'])}</span></p>"
-            f"<p>{_text(row['sentence'])}</p><p>{_minus(_text(more))}</p></div>"
+            f"<p>{_text(row['sentence'])}</p><p>{minus(_text(more))}</p></div>"
         )
     return boxes
 
@@ -81,7 +81,7 @@ def cautions(audit: Audit) -> str:
     """A list of warnings."""
     if not audit.cautions:
         return "<p>Nothing stands out: enough test images, balanced enough, masked words found.</p>"
-    return f'<ul class="relic-cautions">{"".join(f"<li>{_minus(_text(c))}</li>" for c in audit.cautions)}</ul>'
+    return f'<ul class="relic-cautions">{"".join(f"<li>{minus(_text(c))}</li>" for c in audit.cautions)}</ul>'
 
 
 def lic(audit: Audit) -> str:
@@ -274,7 +274,3 @@ def _short(name: str, most: int = 32) -> str:
 
 def _text(value) -> str:
     return html.escape(str(value))
-
-
-def _minus(text: str) -> str:
-    return re.sub(r"(?<![\w`])-(?=\d)", "−", text)

@@ -13,6 +13,7 @@ from relic.auditing.audit import Audit
 from relic.auditing.measure import SYMBOLS
 from relic.auditing.sections import CITATION, about, sections
 from relic.errors import RelicError
+from relic.report import minus
 
 
 def as_html(audit: Audit) -> str:
@@ -133,7 +134,7 @@ def _card(audit: Audit, name: str, rows: list[dict]) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.1f}".replace("-", "−") if math.isfinite(value) else "–"
+    return minus(f"{value:.1f}") if math.isfinite(value) else "–"
 
 
 def _escaped(text: str) -> str:

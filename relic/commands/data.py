@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from relic.commands.options import CaptionerOption, CorpusOption
 from relic.errors import RelicError
 
 app = typer.Typer(help="The real captions: get them, check them.", no_args_is_help=True)
@@ -38,8 +39,8 @@ def fetch(
 def export(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new directory.")],
     attribute: Annotated[str, typer.Option(help="gender, race or age.")] = "gender",
-    corpus: Annotated[str, typer.Option(help="real, embedded (synthetic) or auto.")] = "auto",
-    captioner: Annotated[str, typer.Option(help="Captioners with commas; all by default.")] = "",
+    corpus: CorpusOption = "auto",
+    captioner: CaptionerOption = "",
     images: Annotated[int, typer.Option(help="Images of the embedded corpus.")] = 4000,
 ) -> None:
     """Write a corpus as files that `relic audit` reads: COCO results, labels, human captions."""

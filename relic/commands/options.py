@@ -7,10 +7,18 @@ import typer
 
 from relic.errors import RelicError
 
+CaptionerOption = Annotated[str, typer.Option(help="Captioners with commas; all by default.")]
+CorpusOption = Annotated[str, typer.Option(help="real, embedded (synthetic) or auto.")]
+EncoderOption = Annotated[str, typer.Option(help="BERT-type encoder: hub name or directory.")]
+ImagesOption = Annotated[str, typer.Option(help="Caption set: standard, th10, masked_person, ...")]
+SeedsOption = Annotated[str, typer.Option(help="Seeds with commas, or `paper`: the papers' ten.")]
+SplitOption = Annotated[str, typer.Option(help="paired, upstream, unpaired or grouped.")]
 StoreOption = Annotated[
     Path | None,
     typer.Option("--store", metavar="DIR", help="Store of runs (default: RELIC_RUNS, or runs/)."),
 ]
+WorkersOption = Annotated[int, typer.Option(help="Processes on this machine, one thread each.")]
+SchedulerOption = Annotated[str, typer.Option(metavar="tcp://...", help="A Dask scheduler instead.")]  # fmt: skip
 
 
 def store_at(directory: Path | None):

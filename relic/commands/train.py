@@ -4,7 +4,20 @@ from typing import Annotated
 
 import typer
 
-from relic.commands.options import StoreOption, numbers, seed_numbers, store_at
+from relic.commands.options import (
+    CaptionerOption,
+    CorpusOption,
+    EncoderOption,
+    ImagesOption,
+    SchedulerOption,
+    SeedsOption,
+    SplitOption,
+    StoreOption,
+    WorkersOption,
+    numbers,
+    seed_numbers,
+    store_at,
+)
 from relic.errors import RelicError
 
 
@@ -15,22 +28,18 @@ def sweep(
     classifier: Annotated[
         str, typer.Option(help="linear, lstm, bert-ft, bert-pre; several with commas.")
     ] = "linear",
-    captioner: Annotated[str, typer.Option(help="Captioners with commas; all by default.")] = "",
+    captioner: CaptionerOption = "",
     captions: Annotated[str, typer.Option(help="model (LIC_M), human (LIC_D) or both.")] = "both",
-    seeds: Annotated[
-        str, typer.Option(help="Seeds with commas, or `paper` for the papers' ten.")
-    ] = "0,12,100",
+    seeds: SeedsOption = "0,12,100",
     caption_indices: Annotated[str, typer.Option(help="Human captions with commas.")] = "0,1,2,3,4",
-    split: Annotated[str, typer.Option(help="paired, upstream, unpaired or grouped.")] = "paired",
+    split: SplitOption = "paired",
     vocabulary: Annotated[str, typer.Option(help="captioner, human-top-n or none.")] = "captioner",
-    images: Annotated[
-        str, typer.Option(help="Caption set: standard, th10, masked_person, ...")
-    ] = "standard",
+    images: ImagesOption = "standard",
     recipe: Annotated[
         str, typer.Option(help="Recipe of the classifier; its first by default.")
     ] = "",
     batching: Annotated[str, typer.Option(help="Batching of the classifier.")] = "",
-    encoder: Annotated[str, typer.Option(help="BERT-type encoder: hub name or directory.")] = "",
+    encoder: EncoderOption = "",
     labels: Annotated[str, typer.Option(help="true, permuted or noisy:RATE.")] = "true",
     size: Annotated[
         int, typer.Option(help="Images of the balanced set; 0 takes all there are.")
@@ -41,12 +50,10 @@ def sweep(
     grid_name: Annotated[
         str, typer.Option("--grid", metavar="NAME", help="A grid of results/grid.yml instead.")
     ] = "",
-    corpus: Annotated[str, typer.Option(help="real, embedded or auto.")] = "auto",
+    corpus: CorpusOption = "auto",
     corpus_images: Annotated[int, typer.Option(help="Images of the embedded corpus.")] = 4000,
-    workers: Annotated[int, typer.Option(help="Processes on this machine, one thread each.")] = 1,
-    scheduler: Annotated[
-        str, typer.Option(metavar="tcp://...", help="A Dask scheduler instead.")
-    ] = "",
+    workers: WorkersOption = 1,
+    scheduler: SchedulerOption = "",
     again: Annotated[
         bool, typer.Option("--again", help="Also runs that results/ has recorded already.")
     ] = False,
@@ -91,17 +98,17 @@ def sweep(
 
 
 def attribute(
-    captioner: Annotated[str, typer.Option(help="Captioners with commas; all by default.")] = "",
+    captioner: CaptionerOption = "",
     classifier: Annotated[str, typer.Option(help="lstm, bert-ft; both with a comma.")] = "lstm",
-    seeds: Annotated[str, typer.Option(help="Seeds with commas, or `paper`.")] = "0",
+    seeds: SeedsOption = "0",
     captions: Annotated[str, typer.Option(help="model, or both (human ones too).")] = "model",
-    split: Annotated[str, typer.Option(help="paired, upstream, unpaired, grouped.")] = "upstream",
-    images: Annotated[str, typer.Option(help="Caption set: standard, th10, ...")] = "standard",
+    split: SplitOption = "upstream",
+    images: ImagesOption = "standard",
     attribute: Annotated[str, typer.Option(help="gender, race or age.")] = "gender",
-    encoder: Annotated[str, typer.Option(help="BERT-type encoder: hub name or directory.")] = "",
+    encoder: EncoderOption = "",
     steps: Annotated[int, typer.Option(help="Steps; 0: the classifier's own.")] = 0,
     checked: Annotated[int, typer.Option(help="Captions also done with 500 steps.")] = 20,
-    corpus: Annotated[str, typer.Option(help="real, embedded or auto.")] = "auto",
+    corpus: CorpusOption = "auto",
     record: Annotated[
         bool, typer.Option("--record", help="Add numbers and words to results/attribution/.")
     ] = False,

@@ -5,7 +5,6 @@ Weights come by hub name or from a directory; where neither can be had, the erro
 """
 
 import json
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +18,7 @@ from relic.errors import RelicError
 from relic.gender_score.vectors import load_encoder
 from relic.gender_score.visual import COLUMNS, THRESHOLD, TOP, _without_persons
 from relic.objects import object_names
+from relic.whole import write_whole
 
 RESNET, CLIP, DETECTOR = (
     "microsoft/resnet-152", "openai/clip-vit-base-patch32", "facebook/detr-resnet-50",
@@ -72,7 +72,7 @@ def see_objects(
                 (i, None, 0.0, NOTHING)
             ]
         done = pd.concat([done, pd.DataFrame(rows, columns=COLUMNS)], ignore_index=True)
-        _write(out, done.to_csv(index=False))
+        write_whole(out, done.to_csv(index=False))
     return done
 
 
@@ -174,7 +174,7 @@ def _begun(out: Path, settings: dict) -> pd.DataFrame:
     """What the file has already, if it was begun with the same settings."""
     about = out.with_name(f"{out.name}.json")
     if not out.exists():
-        _write(about, json.dumps(settings, indent=1) + "\n")
+        write_whole(about, json.dumps(settings, indent=1) + "\n")
         types = dict(zip(COLUMNS, ["int64", "str", "float64", "str"], strict=True))
         return pd.DataFrame(columns=COLUMNS).astype(types)
     try:
@@ -189,11 +189,3 @@ def _begun(out: Path, settings: dict) -> pd.DataFrame:
             mend="another file, or remove this one",
         )
     return pd.read_csv(out)
-
-
-def _write(file: Path, text: str) -> None:
-    """Whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f".{file.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, file)

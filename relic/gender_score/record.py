@@ -21,7 +21,6 @@ from relic.gender_score.distance import (
     similarities,
     train_labels,
 )
-from relic.gender_score.images import _write
 from relic.gender_score.prior import GEMMA, NGRAM, NGram, load_prior
 from relic.gender_score.score import similarity
 from relic.gender_score.study import karpathy_study, lic_study
@@ -34,6 +33,7 @@ from relic.gender_score.tables import (
 )
 from relic.gender_score.vectors import DEBIASED, GLOVE, MINILM, load_encoder
 from relic.gender_score.visual import AUTHORS_FILE
+from relic.whole import write_whole
 
 DIRECTORY = paths.RESULTS / "gender_score"
 RECORDED, HERE = "recorded", "this build"  # the `source` of a row
@@ -71,7 +71,7 @@ def record(directory: str | Path = DIRECTORY) -> list[str]:
     tables["choices"] = choice_agreement(of_nine)
     tables["published"], tables["counts"] = authors_file(minilm, prior)
     for name, frame in tables.items():
-        _write(directory / f"{name}.csv", frame.round(6).to_csv(index=False))
+        write_whole(directory / f"{name}.csv", frame.round(6).to_csv(index=False))
     about = {
         "computed": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         "command": "relic gender-score record",
@@ -79,7 +79,7 @@ def record(directory: str | Path = DIRECTORY) -> list[str]:
         "data": f"{corpus.name}, {corpus.coverage}, {corpus.fingerprint}",
         "versions": provenance.versions(),
     }
-    _write(directory / "provenance.json", json.dumps(about, indent=1) + "\n")
+    write_whole(directory / "provenance.json", json.dumps(about, indent=1) + "\n")
     return sorted(tables)
 
 

@@ -1,0 +1,16 @@
+"""Write a file whole or not at all: under another name first, then renamed."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+
+def write_whole(file: Path, content: str | Callable[[Path], object]) -> None:
+    """Text, or what a function writes to the path it is given; the directory is made."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f".{file.name}.part")
+    if callable(content):
+        content(part)
+    else:
+        part.write_text(content, encoding="utf-8")
+    os.replace(part, file)
