@@ -26,7 +26,6 @@ GRID = DIRECTORY / "grid.csv"
 FRESH = 6000  # images of the draw that tests
 FIRST_SEED, FRESH_SEED = 5000, 60_000
 CORPORA = 4
-FASTEST = 20_000  # above as many images half the corpora will do: the noise is smaller
 SHARPNESS = (0.25, 0.5, 2.0, 4.0)  # logits are multiplied: below 1 less sure, above 1 surer
 SHARPER = ("x0.25", "x0.5", "plain", "x2", "x4")  # as scores, from unsure to sure
 
@@ -77,11 +76,7 @@ def compute_grid(
     """Measure what `file` lacks; all its rows are returned. Each setting is written when finished."""
     done = read_grid(file)
     there = set(done[[*KEYS, "corpus_seed"]].itertuples(index=False, name=None))
-    pairs = [
-        (setting, FIRST_SEED + i)
-        for setting in wanted
-        for i in range(corpora if setting.images <= FASTEST else -(-corpora // 2))
-    ]
+    pairs = [(setting, FIRST_SEED + i) for setting in wanted for i in range(corpora)]
     todo = [(s, seed) for s, seed in pairs if (*asdict(s).values(), seed) not in there]
     if todo:
         describe_record(file)
