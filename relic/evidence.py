@@ -3,6 +3,7 @@
 One row a source, attribute, classifier, variant, captioner and seed. The papers' tables have no
 seeds: one row a cell, with printed standard deviations over ten. `variant`: `standard`, or `unseen`
 for test captions that the training side does not hold (masked, as the classifier reads them).
+`human`: which human captions of an image LIC_D is the mean over, each by a run of its own.
 """
 
 from functools import cache
@@ -20,7 +21,7 @@ from relic.store import Store
 
 COLUMNS = [
     "source", "corpus", "attribute", "classifier", "variant", "captioner", "seed",
-    "lic_model", "lic_data", "lic", "std_model", "std_data", "n_seeds", "n_test",
+    "lic_model", "lic_data", "lic", "std_model", "std_data", "n_seeds", "n_test", "human",
 ]  # fmt: skip
 GROUP = ["source", "corpus", "attribute", "classifier", "variant"]
 BOTH = ("model", "human")
@@ -103,15 +104,23 @@ def from_runs(
     parts = []
     for variant, (score, n_test) in VARIANTS.items():
         model = runs[runs["captions"] == "model"].groupby(keys)[[score, n_test]].mean()
-        human = runs[runs["captions"] == "human"].groupby(keys)[score].mean()
+        human = (
+            runs[runs["captions"] == "human"]
+            .groupby(keys)
+            .agg(lic_data=(score, "mean"), human=("caption_index", _listed))
+        )
         model.columns = ["lic_model", "n_test"]
-        both = model.join(human.rename("lic_data"), how="inner").reset_index()
+        both = model.join(human, how="inner").reset_index()
         parts.append(both.assign(variant=variant))
     frame = pd.concat(parts, ignore_index=True)
     frame["lic"], frame["n_seeds"] = frame["lic_model"] - frame["lic_data"], 1
     names = display_names() if names is None else names
     frame["captioner"] = frame["captioner"].map(lambda key: names.get(key, key))
     return frame.reindex(columns=COLUMNS)
+
+
+def _listed(indices: pd.Series) -> str:
+    return ", ".join(str(index) for index in sorted(set(indices)))
 
 
 def equal_size(runs: pd.DataFrame, source: str) -> pd.DataFrame:

@@ -116,7 +116,16 @@ def about(group: pd.DataFrame) -> About:
     captions = "" if row["variant"] == "standard" else f", {row['variant']} captions"
     corpus = row["corpus"][0].upper() + row["corpus"][1:]
     title = f"{corpus}, {row['attribute']}, {row['classifier']}{captions}, {seeds} seeds"
+    title += _one_human_caption(group["human"])
     short = re.sub(
         r"[^a-z0-9]+", "_", f"{row['attribute']} {row['classifier']} {row['variant']}".lower()
     )
     return About(row["attribute"], title, short.strip("_"))
+
+
+def _one_human_caption(human: pd.Series) -> str:
+    """Said where LIC_D rests on one human caption a seed instead of several."""
+    found = [each for each in human.dropna().unique() if "," not in each]
+    if not found:
+        return ""
+    return ", LIC_D from one human caption a seed" + (", in turn" if len(found) > 1 else "")

@@ -131,3 +131,19 @@ def test_forest_and_slopes_draw_every_row():
     axes = claim_figures.slopes(ranks)
     assert len(axes.texts) == 9
     plt.close("all")
+
+
+def test_a_table_says_when_one_human_caption_a_seed_gave_its_lic_d(built):
+    runs, _ = built
+    model, human = (runs[runs["captions"] == captions] for captions in evidence.BOTH)
+    seeds = sorted(set(runs["seed"]))
+    turns = {seed: sorted(set(human["caption_index"]))[i % 2] for i, seed in enumerate(seeds)}
+    rotated = human[human["caption_index"] == human["seed"].map(turns)]
+    found = [
+        evidence.from_runs(pd.concat([model, some]), evidence.THIS_BUILD)
+        for some in (human, human[human["caption_index"] == 0], rotated)
+    ]
+    titles = [report.about(each[each["variant"] == "standard"]).title for each in found]
+    assert titles[0].endswith(f"{len(seeds)} seeds")
+    assert titles[1].endswith("seeds, LIC_D from one human caption a seed")
+    assert titles[2].endswith("seeds, LIC_D from one human caption a seed, in turn")
