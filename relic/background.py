@@ -6,14 +6,13 @@ import pandas as pd
 
 from relic.attribute import load_attribute
 from relic.claim_tables import recorded_estimates
-from relic.evidence import classifier_label, display_names
+from relic.evidence import MAIN, classifier_label, display_names
 from relic.extensions import AGREEMENT
 from relic.figures import PAPERS
 from relic.published import published
 from relic.records import read_record
 from relic.report import minus
 from relic.results import read_published
-from relic.stand_in import MAIN
 
 KAPPA = "Cohen's κ"
 WHAT = {

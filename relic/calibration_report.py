@@ -10,7 +10,7 @@ from relic import calibration, calibration_grid
 from relic.calibration import FAITHFUL, METHODS, rates
 from relic.calibration_grid import BASE, CLASSIFIERS, measure
 from relic.errors import RelicError
-from relic.evidence import THIS_BUILD
+from relic.evidence import MAIN, THIS_BUILD
 from relic.planted.corpus import NAME
 from relic.results import RECORDED
 
@@ -215,9 +215,9 @@ def classifier_sentence(table: pd.DataFrame) -> str:
 def null_headline(study: pd.DataFrame, zeros: pd.DataFrame, chance: pd.DataFrame) -> str:
     """The null checks in three sentences."""
     parts = [headline(study)]
-    for _, row in zeros[zeros["source"] == RECORDED].iterrows():
+    for _, row in zeros[(zeros["source"] == RECORDED) & (zeros["classifier"] == MAIN)].iterrows():
         parts.append(
-            f"- **Human against human, {row['attribute']}** ({row['corpus']}, {row['seeds']:.0f} splits, "
+            f"- **Human against human, {row['attribute']}** ({row['corpus']}, {MAIN}, {row['seeds']:.0f} splits, "
             f"{row['n_test']:.0f} test images): {row['miss 0']:.0f} of {row['intervals']:.0f} intervals "
             f"miss 0; typical size {row['typical |LIC|']:.1f}, largest {row['largest |LIC|']:.1f} points."
         )

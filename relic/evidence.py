@@ -28,6 +28,7 @@ BOTH = ("model", "human")
 PAPER_SEEDS, PAPER_TEST = 10, {"gender": 662, "race": 220, "age": 488}
 TABLE = " table"  # suffix of a source of which only means and spreads are printed
 THIS_BUILD = "this build"
+MAIN = "linear"  # the classifier that everything is recorded for
 VARIANTS = {
     "standard": ("score", "n_test"),
     "unseen": ("unseen_score", "n_unseen"),

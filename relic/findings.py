@@ -4,13 +4,12 @@ Each function takes what it judges (verdicts, runs, records) and returns Markdow
 recorded is said so, with the command that records it.
 """
 
-import re
 from collections.abc import Iterable
 from itertools import combinations
 
 import pandas as pd
 
-from relic import calibration, calibration_grid, calibration_report, extensions
+from relic import calibration, calibration_grid, calibration_report, extensions, report
 from relic.calibration import rates
 from relic.claims import (
     NOT_SUPPORTED,
@@ -22,14 +21,14 @@ from relic.claims import (
     less_than_gender,
 )
 from relic.errors import RelicError
-from relic.evidence import THIS_BUILD, display_names, equal_size
+from relic.evidence import MAIN, THIS_BUILD, display_names, equal_size
 from relic.gender_score import chapter
 from relic.gender_score.record import recorded as gender_score_record
 from relic.published import published
 from relic.published.report import Findings
 from relic.report import minus, span
 from relic.results import RECORDED
-from relic.stand_in import LSTM, MAIN
+from relic.stand_in import LSTM
 from relic.stats import Interval, estimate
 
 NOT_YET = "Not recorded yet: "
@@ -61,7 +60,7 @@ def claims_found(verdicts: Iterable[Verdict], runs: pd.DataFrame) -> str:
     for claim, title in TITLES.items():
         about = [v for v in verdicts if v.claim == claim]
         ours = [v for v in about if v.source == RECORDED]
-        told = [_by_attribute([v for v in ours if v.attribute == name]) for name in _names(ours)]
+        told = [report.told([v for v in ours if v.attribute == name]) for name in _names(ours)]
         if claim.startswith("3") and told:
             told[-1] += _equal_size(runs, {"LIC_M": "lic_model", "LIC": "lic"}[claim[3:-1]])
         told = told or [f"{NOT_YET}`{COMMANDS.get(claim, AGAIN)}`."]
@@ -79,36 +78,6 @@ def _papers(about: list[Verdict]) -> str:
 
 def _names(verdicts: list[Verdict]) -> list[str]:
     return [n for n in ("gender", "race", "age") if n in {v.attribute for v in verdicts}]
-
-
-def _by_attribute(verdicts: list[Verdict]) -> str:
-    """The main classifier's verdict with its sentence, then the others', then unseen captions."""
-    plain = sorted((v for v in verdicts if v.variant == "standard"), key=lambda v: v.classifier != MAIN)  # fmt: skip
-    if not plain:
-        return ""
-    first = plain[0]
-    by = "" if first.classifier == MAIN else f" by {first.classifier}"
-    text = f"{first.attribute.capitalize()}{by}: **{first.symbol} {first.verdict}**, {first.n_seeds} splits. {first.sentence}"
-    others, unseen = plain[1:], [v for v in verdicts if v.variant == "unseen"]
-    text += f" By others: {_tally(others, first)}." if others else ""
-    return text + (f" On unseen captions: {_tally(unseen, first)}." if unseen else "")
-
-
-def _tally(verdicts: list[Verdict], first: Verdict) -> str:
-    """Verdicts with who gave them; how many captioners a classifier saw, if not as many as the first."""
-    parts = []
-    for word, symbol in SYMBOLS.items():
-        names = [_seen(v, first) for v in verdicts if v.verdict == word]
-        who = f" ({', '.join(names)})"
-        if len(names) == len(verdicts) and first.classifier in names:
-            who = f" by all {len(names)} classifiers" if len(names) > 1 else ""
-        parts += [f"{symbol} {word}{who}"] if names else []
-    return "; ".join(parts)
-
-
-def _seen(verdict: Verdict, first: Verdict) -> str:
-    seen, every = (re.findall(r"of (\d+) captioners", v.sentence) for v in (verdict, first))
-    return verdict.classifier + (f" on {seen[0]} captioners" if seen != every else "")
 
 
 def _equal_size(runs: pd.DataFrame, quantity: str) -> str:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from relic.claims import Verdict
-from relic.evidence import TABLE, THIS_BUILD
+from relic.claims import SYMBOLS, Verdict
+from relic.evidence import MAIN, TABLE, THIS_BUILD
 from relic.figures import ORDER, PAPERS
 from relic.planted.process import CAPTIONERS
 from relic.results import RECORDED
@@ -52,16 +52,44 @@ def source_name(source: str) -> str:
 
 
 def headline(verdicts: list[Verdict]) -> str:
-    """The answer: the verdict on our recorded runs by attribute, and how often the papers' agree."""
-    ours = [v for v in verdicts if v.source == RECORDED and v.variant == "standard"]
-    if not ours:
+    """The answer: a bullet an attribute (and score) with the verdicts on our recorded runs."""
+    ours = [v for v in verdicts if v.source == RECORDED]
+    keys = dict.fromkeys((v.claim, v.attribute) for v in ours if v.variant == "standard")
+    if not keys:
         return NO_RECORD
+    lines = [told([v for v in ours if (v.claim, v.attribute) == key]) for key in keys]
+    return "On our recorded runs (COCO captions):\n\n" + "\n".join(f"- {each}" for each in lines)
+
+
+def told(verdicts: list[Verdict]) -> str:
+    """The main classifier's verdict with its sentence, then the others', then unseen captions."""
+    plain = sorted((v for v in verdicts if v.variant == "standard"), key=lambda v: v.classifier != MAIN)  # fmt: skip
+    if not plain:
+        return ""
+    first, others = plain[0], plain[1:]
+    on = f", {first.claim[3:-1]}" if first.claim.startswith("3") else ""
+    by = "" if first.claim == "1" else f"{first.classifier}, "
+    text = f"{first.attribute.capitalize()}{on}: **{first.symbol} {first.verdict}** ({by}{first.n_seeds} splits). {first.sentence}"
+    text += f" By others: {_tally(others, first)}." if others else ""
+    unseen = [v for v in verdicts if v.variant == "unseen"]
+    return text + (f" On unseen captions: {_tally(unseen, first)}." if unseen else "")
+
+
+def _tally(verdicts: list[Verdict], first: Verdict) -> str:
+    """Verdicts with who gave them; how many captioners a classifier saw, if not as many as the first."""
     parts = []
-    for each in ours:
-        what = f"{each.attribute}, {each.classifier}" if each.claim != "1" else each.attribute
-        what += f", {each.claim[3:-1]}" if each.claim.startswith("3") else ""
-        parts.append(f"**{each.symbol} {each.verdict}** for {what}: {each.sentence}")
-    return "On our recorded runs (COCO captions):\n\n" + "\n".join(f"- {part}" for part in parts)
+    for word, symbol in SYMBOLS.items():
+        names = [_seen(v, first) for v in verdicts if v.verdict == word]
+        who = f" ({', '.join(names)})"
+        if len(names) == len(verdicts) and first.classifier in names:
+            who = f" by all {len(names)} classifiers" if len(names) > 1 else ""
+        parts += [f"{symbol} {word}{who}"] if names else []
+    return "; ".join(parts)
+
+
+def _seen(verdict: Verdict, first: Verdict) -> str:
+    seen, every = (re.findall(r"of (\d+) captioners", v.sentence) for v in (verdict, first))
+    return verdict.classifier + (f" on {seen[0]} captioners" if seen != every else "")
 
 
 def paper_line(verdicts: list[Verdict]) -> str:

@@ -3,12 +3,11 @@
 import pandas as pd
 
 from relic import extensions
-from relic.evidence import display_names
+from relic.evidence import MAIN, display_names
 from relic.report import minus, span
 from relic.results import RECORDED
 from relic.stats import pearson_interval, tau_interval
 
-MAIN = "linear"  # the classifier that everything is recorded for
 CLOSE = 2.0  # points within which our LSTM is meant to lie of the papers'
 LSTM = "relic sweep --grid 'lstm upstream'"
 

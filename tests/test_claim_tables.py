@@ -119,7 +119,9 @@ def test_headline_and_paper_line_follow_the_verdicts():
     assert "3 bodies" in report.paper_line(found)
     assert "supported twice, not supported once" in report.paper_line(found)
     ours = claims.judge_all(frame.assign(source=results.RECORDED))
-    assert "**✗ not supported** for gender, bert-ft" in report.headline(report.select(ours, "2"))
+    text = report.headline(report.select(ours, "2"))
+    assert "Gender: **✗ not supported** (bert-ft, 10 splits)." in text
+    assert "By others: ✓ supported (bert-pre, lstm)." in text
 
 
 def test_forest_and_slopes_draw_every_row():

@@ -35,11 +35,11 @@ def model(runs, captioner, **where):
 
 def test_a_verdict_changes_and_its_sentence_with_it(runs):
     text = findings.claims_found(judged(runs), runs)
-    assert "Gender: **✓ supported**, 10 splits. LIC is surely above 0 for 9 of 9" in text
+    assert "Gender: **✓ supported** (linear, 10 splits). LIC is surely above 0 for 9 of 9" in text
     changed = runs.copy()
     changed.loc[model(runs, "nic", attribute="gender"), "score"] -= 20
     text = findings.claims_found(judged(changed), changed)
-    assert "Gender: **✗ not supported**, 10 splits. LIC is surely above 0 for 8 of 9" in text
+    assert "Gender: **✗ not supported** (linear, 10 splits). LIC is surely above 0 for 8 of 9" in text
 
 
 def test_all_that_is_recorded_can_be_told(every):
