@@ -20,6 +20,7 @@ from relic.accuracy_turk import CHARACTER_BLEU, RAW_CIDER, character_bleu
 from relic.data.corpus import Corpus
 from relic.data.upstream import captioner_files
 from relic.errors import RelicError
+from relic.evidence import select
 from relic.results import RECORDED, lic_table
 
 THEIR_WAY = {"BLEU-4": CHARACTER_BLEU, "CIDEr": RAW_CIDER}
@@ -80,15 +81,11 @@ def _cell(value: float, low: float, high: float) -> str:
 
 def against_bias(frame: pd.DataFrame, runs: pd.DataFrame, attribute: str, classifier: str):
     """Accuracy of the real captions beside their LIC: recorded runs, paired splits."""
-    kept = runs[(runs["source"] == RECORDED) & (runs["attribute"] == attribute)]
-    kept = kept[(kept["classifier"] == classifier) & (kept["labels"] == "true")]
-    kept = kept[(kept["size"] == 0) & kept["vocabulary"].isin(["", "captioner"])]
+    kept = select(runs, source=RECORDED, attribute=attribute, classifier=classifier)
     real = frame[~frame["corpus"].str.contains("synthetic") & (frame["captions"] == "standard")]
     if kept.empty or real.empty:
         return pd.DataFrame()
     lic = lic_table(kept)[["captioner", "LIC", "std over seeds", "seeds"]]
-    if lic["captioner"].duplicated().any():  # two recipes or encoders: not one number a captioner
-        return pd.DataFrame()
     return real.merge(lic, on="captioner", how="inner")
 
 

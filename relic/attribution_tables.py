@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from relic import paths
 from relic.attributed import Attributed, read_recorded, score_row, word_rows
@@ -12,6 +11,7 @@ from relic.data.corpus import Corpus
 from relic.data.upstream import captioner_files
 from relic.errors import RelicError
 from relic.planted.process import channel
+from relic.stats import Estimate, estimate, holm
 
 CLASSIFIER_NAMES = {"lstm": "LSTM", "bert-ft": "BERT-ft"}
 BRIEF = {"lstm": "1e-3x4", "bert-ft": "1e-4x3"}  # recipes that learn a small set in seconds
@@ -124,20 +124,19 @@ def words(done: list[Attributed], of: str) -> pd.DataFrame:
 
 
 def pool_words(rows: pd.DataFrame) -> pd.DataFrame:
-    """Words by set of captions with Student's interval.
+    """Words by set of captions with an interval.
 
     Of one run, over different captions: what another training would give is not in it. Of several seeds, over
-    the runs' means, so that split and training are in it.
+    the runs' means, corrected as every interval over splits: split and training are in it.
     """
     found = []
     for key, part in rows.groupby(["classifier", "captions", "captioner", "word"], sort=False):
-        n, several = part["captions_with"], len(part) > 1
-        mean = float(part["mean"].mean())
-        se = float(part["mean"].std() / np.sqrt(len(part)) if several else part["se"].iloc[0])
-        free = len(part) - 1 if several else int(part["different"].iloc[0]) - 1
-        half = se * stats.t.ppf((1 + TELLING) / 2, free)
-        sure = max(mean - half, -mean - half, 0.0)  # the end of the interval nearer to zero
-        found.append((*key, len(part), int(n.sum()), free, mean, se, mean - half, mean + half, sure, part["share"].mean()))  # fmt: skip
+        each, n = part.iloc[0], int(part["captions_with"].sum())
+        one = Estimate(each["mean"], each["se"], int(each["different"]) - 1, 1)
+        mean, se, free, _ = told = estimate(part["mean"]) if len(part) > 1 else one
+        _, low, high = told.interval(TELLING)
+        sure = max(low, -high, 0.0)  # the end of the interval nearer to zero
+        found.append((*key, len(part), n, free, mean, se, low, high, sure, part["share"].mean()))
     columns = ["classifier", "captions", "captioner", "word", "runs", "n", "free", "mean", "se", "low", "high", "sure", "share"]  # fmt: skip
     frame = pd.DataFrame(found, columns=columns)
     most = frame.groupby(["classifier", "captions", "captioner"])["runs"].transform("max")
@@ -185,7 +184,7 @@ def differences(pooled: pd.DataFrame, classifier: str, first: str, second: str) 
     half = se * stats.t.ppf((1 + TELLING) / 2, free)
     raw = 2 * stats.t.sf((gap / se).abs(), free)
     frame = both[["n_a", "mean_a", "n_b", "mean_b"]].assign(
-        difference=gap, low=gap - half, high=gap + half, p=multipletests(raw, method="holm")[1]
+        difference=gap, low=gap - half, high=gap + half, p=holm(raw)
     )
     return frame.sort_values("difference", key=abs, ascending=False).reset_index()
 

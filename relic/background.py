@@ -6,7 +6,7 @@ import pandas as pd
 
 from relic.attribute import load_attribute
 from relic.claim_tables import recorded_estimates
-from relic.evidence import MAIN, classifier_label, display_names
+from relic.evidence import MAIN, display_names, labelled, select
 from relic.extensions import AGREEMENT
 from relic.figures import PAPERS
 from relic.published import published
@@ -54,7 +54,7 @@ def papers_classifiers() -> pd.DataFrame:
 
 def our_classifiers(runs: pd.DataFrame) -> pd.DataFrame:
     """What our recorded runs trained: recipe, how many, CPU seconds a training."""
-    named = runs.assign(shown=[classifier_label(row) for row in runs.to_dict("records")])
+    named = runs.assign(shown=labelled(runs))
     rows = []
     for (shown, recipe), part in named.groupby(["shown", "recipe"], sort=True):
         first, seconds = part.iloc[0], part["seconds"]
@@ -111,8 +111,7 @@ def masked_words(attribute: str) -> str:
 
 def wrong(runs: pd.DataFrame) -> str:
     """How often the main classifier is wrong about a single caption, by attribute."""
-    kept = runs[(runs["classifier"] == MAIN) & (runs["labels"] == "true") & (runs["size"] == 0)]
-    kept = kept[(kept["captions"] == "model") & (kept["images"] == "standard")]
+    kept = select(runs, classifier=MAIN, captions="model")
     share = 100 - kept.groupby("attribute")["accuracy"].mean()
     told = [f"{share[name]:.0f} % ({name})" for name in ("gender", "race", "age") if name in share]
     return f"wrong in {', '.join(told)} of cases" if told else "not measured yet"

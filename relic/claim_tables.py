@@ -8,15 +8,16 @@ from scipy.stats import rankdata
 
 from relic.claims import MARGIN, PAIRS, complete, gender_minus, groups, rankings
 from relic.evidence import (
+    MAIN,
     PAPER_SEEDS,
     TABLE,
     THIS_BUILD,
     VARIANTS,
-    classifier_label,
     difference,
     display_names,
     image_intervals,
     means,
+    select,
 )
 from relic.published import published
 from relic.report import in_order, source_name
@@ -116,14 +117,9 @@ def recorded_groups(
     """Recorded evidence of an attribute by classifier and variant, each with its runs."""
     kept = evidence[(evidence["source"] == RECORDED) & (evidence["attribute"] == attribute)]
     kept = kept[kept["variant"].isin([variant] if variant else VARIANTS)]
-    alike = runs[
-        (runs["attribute"] == attribute) & (runs["split"] == "paired") & (runs["size"] == 0)
-    ]
-    alike = alike[(alike["labels"] == "true") & alike["images"].eq("standard")]
-    alike = alike[alike["vocabulary"].isin(["", "captioner"]) & (alike["source"] == RECORDED)]
-    labels = [classifier_label(row) for row in alike.to_dict("records")]
+    alike = select(runs, source=RECORDED, attribute=attribute)
     return [
-        (group, alike[[label == name for label in labels]])
+        (group, alike[alike["classifier"] == name])
         for (name, _), group in kept.groupby(["classifier", "variant"], sort=False)
     ]
 
@@ -154,11 +150,8 @@ def marks(evidence: pd.DataFrame, attribute: str) -> pd.DataFrame:
 
 def subset_table(runs: pd.DataFrame, attributes: Iterable[str]) -> pd.DataFrame:
     """Recorded LIC_M of `linear` on the images with human captions and on all labelled ones."""
-    kept = runs[
-        (runs["source"] == RECORDED) & (runs["captions"] == "model") & (runs["classifier"] == "linear")
-        & (runs["labels"] == "true") & (runs["images"] == "standard") & (runs["size"] == 0)
-        & runs["attribute"].isin(list(attributes)) & runs["split"].isin(["paired", "upstream"])
-    ]  # fmt: skip
+    where = {"source": RECORDED, "captions": "model", "classifier": MAIN}
+    kept = select(runs, split=["paired", "upstream"], attribute=list(attributes), **where)
     kept = kept.assign(captioner=kept["captioner"].map(display_names()))
     wide = kept.pivot_table(
         index=["attribute", "captioner"], columns="split", values=["score", "n_test"], sort=False
@@ -203,8 +196,8 @@ def how_many(evidence: pd.DataFrame, attributes: Iterable[str]) -> pd.DataFrame:
     """How many captioners amplify, by source: each on its own, at least so many, all of them."""
     rows = []
     for about_, group in groups(evidence[evidence["attribute"].isin(list(attributes))]):
-        p = [found.p_above(0) for found in means(group).values()]
-        if pd.isna(p).any():
+        p = [found.p_above(0) for found in means(group).values() if found.n > 1]
+        if not p:
             continue
         row = {
             "source": source_name(about_["source"]), "attribute": about_["attribute"],
@@ -300,6 +293,8 @@ def lead_intervals(
                 group["variant"].iloc[0],
                 difference(group, first, second).interval(),
             )
+            seeds = set.intersection(*(set(group.loc[group["captioner"] == name, "seed"]) for name in (first, second)))  # fmt: skip
+            own = own[own["seed"].isin(seeds)]
             images = image_intervals(own, wanted, unseen=variant == "unseen").get("lead")
             row = {
                 "attribute": attribute, "classifier": group["classifier"].iloc[0], "captions": variant,
@@ -320,11 +315,8 @@ SEEN = {
 
 def seen_share(runs: pd.DataFrame) -> str:
     """How much of what the two captioners of claim 4 say to test images was seen in training."""
-    kept = runs[
-        (runs["source"] == RECORDED) & (runs["attribute"] == "gender") & (runs["split"] == "paired")
-        & (runs["captions"] == "model") & (runs["classifier"] == "linear") & (runs["size"] == 0)
-        & (runs["labels"] == "true") & (runs["images"] == "standard")
-    ]  # fmt: skip
+    where = {"source": RECORDED, "attribute": "gender", "captions": "model"}
+    kept = select(runs, classifier=MAIN, **where)
     share = 100 * (1 - kept["n_unseen"] / kept["n_test"]).groupby(kept["captioner"]).mean()
     if not {"nic_plus", "nic_equalizer"} <= set(share.index):
         return "No runs on real captions are recorded."
@@ -349,11 +341,7 @@ def unseen_lead(runs: pd.DataFrame) -> pd.DataFrame:
             from_spread(cell["mean"], cell["std"], PAPER_SEEDS) for _, cell in cells.iterrows()
         ]
         rows.append(("Türk et al. 2023, lstm", label, found[0].minus(found[1]), None))
-    kept = runs[
-        (runs["source"] == RECORDED) & (runs["attribute"] == "gender") & (runs["split"] == "paired")
-        & (runs["captions"] == "model") & (runs["labels"] == "true") & (runs["size"] == 0)
-    ]  # fmt: skip
-    kept = kept.assign(classifier=[classifier_label(row) for row in kept.to_dict("records")])
+    kept = select(runs, source=RECORDED, attribute="gender", captions="model")
     for classifier, part in kept.groupby("classifier", sort=False):
         for column, (label, count) in SEEN.items():
             wide = part.pivot_table(index="seed", columns="captioner", values=column)

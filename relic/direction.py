@@ -17,6 +17,7 @@ from relic.attribute import Attribute, load_attribute
 from relic.bias_amplification import attribute_to_objects, human_leaning, objects_to_attribute
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
+from relic.evidence import select
 from relic.objects import object_names, object_table
 from relic.resample import image_draws, interval
 from relic.text import TREEBANK, tokenize, tokenizer
@@ -260,11 +261,7 @@ def measure(corpus: Corpus, *, draws: int = 1000, seed: int = 0, fewest: int = 5
 
 def class_lic(runs: pd.DataFrame, attribute: str, classifier: str, classes: Iterable[str]):
     """LIC of each class by captioner, paired runs: mean and spread over seeds, by seed LIC_M - LIC_D."""
-    kept = runs[
-        (runs["attribute"] == attribute) & (runs["classifier"] == classifier) & (runs["split"] == "paired")
-        & (runs["images"] == "standard") & (runs["labels"] == "true") & (runs["size"] == 0)
-        & runs["vocabulary"].isin(["", "captioner"])
-    ]  # fmt: skip
+    kept = select(runs, attribute=attribute, classifier=classifier)
     columns = ["score", "score_class0", "score_class1"]
     keys = ["source", "corpus", "captioner", "seed"]
     parts = {side: kept[kept["captions"] == side] for side in ("model", "human")}

@@ -13,6 +13,7 @@ import pandas as pd
 import yaml
 
 from relic import paths
+from relic.errors import RelicError
 from relic.planted.process import CAPTIONERS
 from relic.published import published
 from relic.results import RECORDED, load_runs, outcomes_of
@@ -28,7 +29,12 @@ BOTH = ("model", "human")
 PAPER_SEEDS, PAPER_TEST = 10, {"gender": 662, "race": 220, "age": 488}
 TABLE = " table"  # suffix of a source of which only means and spreads are printed
 THIS_BUILD = "this build"
+RECIPES = {"linear": "C=0.1", "lstm": "upstream", "bert-ft": "1e-5x5", "bert-pre": "5e-5x20"}
 MAIN = "linear"  # the classifier that everything is recorded for
+TOLD = [  # what tells a run from others of the same source
+    "source", "corpus", "attribute", "classifier", "captioner", "captions", "images", "labels", "size",
+    "caption_index", "vocabulary", "split", "seed",
+]  # fmt: skip
 VARIANTS = {
     "standard": ("score", "n_test"),
     "unseen": ("unseen_score", "n_unseen"),
@@ -81,24 +87,57 @@ def _published(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.reindex(columns=COLUMNS)
 
 
+def select(
+    runs: pd.DataFrame,
+    *,
+    split: str | None = "paired",
+    labels: str | None = "true",
+    size: int | None = 0,
+    images: str | list[str] = "standard",
+    vocabulary: str = "captioner",
+    **where,
+) -> pd.DataFrame:
+    """Runs of one kind, `classifier` under its full label; None takes every kind.
+
+    `where`: further columns with the value, or list of values, they must have; a classifier by its label,
+    or by its name: then with the papers' recipe. A run that is there twice with different scores
+    (captions or code have changed since) is an error: no mean would be right.
+    """
+    where |= {"split": split, "labels": labels, "size": size, "images": images}
+    runs = runs[runs["vocabulary"].isin(["", vocabulary])]
+    plain, runs = runs["classifier"], runs.assign(classifier=labelled(runs))
+    asked = where.get("classifier")
+    if asked and asked not in set(runs["classifier"]) and asked in set(plain):
+        where["classifier"] = min(runs.loc[plain == asked, "classifier"], key=len)
+    for column, value in where.items():
+        if value is not None:
+            runs = runs[runs[column].isin(value if isinstance(value, list) else [value])]
+    runs = runs.drop_duplicates([*TOLD, "score"])  # a temperature does not change the score
+    twice = runs[runs.duplicated(TOLD)]
+    if len(twice):
+        told = ", ".join(f"{value}" for value in twice.iloc[0][TOLD] if value != "")
+        raise RelicError(
+            f"{len(twice)} runs are there twice with different scores, the first: {told}",
+            expected="one corpus and one version of the code",
+            mend="name a store that holds one corpus (--store DIR, or RELIC_RUNS)",
+        )
+    return runs
+
+
 def from_runs(
     runs: pd.DataFrame,
     source: str | None = None,
     *,
-    size: int = 0,
-    vocabulary: str = "captioner",
-    labels: str = "true",
-    split: str = "paired",
     names: dict[str, str] | None = None,
+    **choice,
 ) -> pd.DataFrame:
-    """Paired runs: the score on generated captions beside the mean over human captions, by seed."""
+    """Paired runs: the score on generated captions beside the mean over human captions, by seed.
+
+    `choice`: as in `select`.
+    """
+    runs = select(runs, **choice) if len(runs) else runs
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
-    runs = runs[(runs["split"] == split) & (runs["labels"] == labels) & (runs["size"] == size)]
-    runs = runs[runs["images"].eq("standard") & runs["vocabulary"].isin(["", vocabulary])]
-    if runs.empty:
-        return pd.DataFrame(columns=COLUMNS)
-    runs = runs.assign(classifier=[classifier_label(row) for row in runs.to_dict("records")])
     if source:
         runs = runs.assign(source=source)
     keys = ["source", "corpus", "attribute", "classifier", "captioner", "seed"]
@@ -136,13 +175,28 @@ def equal_size(runs: pd.DataFrame, source: str) -> pd.DataFrame:
 
 
 def classifier_label(run: dict) -> str:
-    """Classifier with what must not be hidden: an encoder that is not BERT-base, another recipe."""
+    """Classifier with what must not be hidden: another encoder than BERT-base, recipe or batching.
+
+    >>> run = {"classifier": "bert-pre", "encoder": "all-MiniLM-L6-v2", "recipe": "1e-5x5"}
+    >>> classifier_label(run | {"batching": "bucketed", "split": "paired"})
+    'bert-pre (MiniLM) 1e-5x5'
+    """
     label = run["classifier"]
     if run["encoder"] and "bert-base" not in run["encoder"]:
         label += f" ({'MiniLM' if 'minilm' in run['encoder'].lower() else run['encoder']})"
-    if label.startswith("bert-pre") and run["recipe"] not in ("", "5e-5x20"):
+    if run["recipe"] not in ("", RECIPES.get(run["classifier"])):
         label += f" {run['recipe']}"
+    if run["classifier"] == "lstm" and run["split"] == "upstream" and run["batching"] == "bucketed":
+        label += " bucketed"  # the papers' splits come with the papers' packed batches
     return label
+
+
+def labelled(runs: pd.DataFrame) -> list[str]:
+    """The label of each run."""
+    parts = ["classifier", "encoder", "recipe", "batching", "split"]
+    each = list(runs[parts].itertuples(index=False, name=None))
+    known = {one: classifier_label(dict(zip(parts, one, strict=True))) for one in set(each)}
+    return [known[one] for one in each]
 
 
 def gather(local: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -191,9 +245,11 @@ def image_intervals(
     """Bootstrap over test images of signed sums of captioners' LIC, from per-image outcomes.
 
     `wanted`: a name for each sum, such as `{"lead": {"nic_equalizer": 1, "nic_plus": -1}}`. `runs`:
-    paired runs of one attribute and classifier; the same images test every captioner for a seed.
+    paired runs of one attribute and classifier; the same images test every captioner for a seed. A
+    seed counts where both sides are there, as in the interval over seeds.
     """
-    outcomes = outcomes_of(runs, store)
+    sides = runs.groupby(["captioner", "seed"])["captions"].transform("nunique")
+    outcomes = outcomes_of(runs[sides == len(BOTH)], store)
     if unseen:
         outcomes = outcomes[outcomes["unseen"]]
     keys = ["image_id", "captioner", "captions"]

@@ -4,12 +4,7 @@ import pandas as pd
 
 from relic import paths
 from relic.errors import RelicError
-from relic.evidence import (
-    classifier_label,
-    display_names,
-    from_runs,
-    means,
-)
+from relic.evidence import MAIN, display_names, from_runs, means, select
 from relic.material import VOCABULARIES
 from relic.published import published
 from relic.report import in_order
@@ -29,10 +24,11 @@ IMAGES = {
 
 
 def by_labels(runs: pd.DataFrame, source: str, labels: list[str]) -> pd.DataFrame:
-    """LIC_M, LIC_D and LIC by captioner under true and under noisy labels."""
-    rows = []
+    """LIC_M, LIC_D and LIC by captioner under true and under noisy labels; `linear` where it is there."""
+    rows, names = [], set(runs["classifier"])
+    classifier = MAIN if MAIN in names else min(names, default="")
     for label in labels:
-        group = from_runs(runs, source, labels=label)
+        group = from_runs(runs, source, labels=label, classifier=classifier)
         group = group[group["variant"] == "standard"]
         for name in in_order(group["captioner"]):
             part = group[group["captioner"] == name]
@@ -81,10 +77,8 @@ def agreement() -> pd.DataFrame:
 
 def upstream_table(runs: pd.DataFrame, attribute: str) -> pd.DataFrame:
     """Recorded LSTM runs on the papers' own splits beside the papers' LIC_M."""
-    kept = runs[
-        (runs["source"] == RECORDED) & (runs["attribute"] == attribute) & (runs["split"] == "upstream")
-        & (runs["classifier"] == "lstm") & (runs["captions"] == "model")
-    ]  # fmt: skip
+    where = {"source": RECORDED, "attribute": attribute, "classifier": "lstm", "captions": "model"}
+    kept = select(runs, split="upstream", images=["standard", "th10"], **where)
     if attribute == "gender":  # upstream's LSTM script read NIC's other file
         kept = kept[(kept["captioner"] != "nic") | (kept["images"] == "th10")]
     kept = kept.assign(captioner=kept["captioner"].map(display_names()))
@@ -120,6 +114,7 @@ def by_vocabulary(runs: pd.DataFrame, source: str, attribute: str) -> pd.DataFra
 
 def vocabulary_sentence(table: pd.DataFrame, attribute: str) -> str:
     """How much of LIC is vocabulary, in words."""
+    table = table[table["classifier"] == MAIN]
     wide = table.pivot_table(index="captioner", columns="series", values="mean", sort=False)
     if not set(VOCABULARIES) <= set(wide):
         return f"- **{attribute}**: not all three vocabularies are recorded."
@@ -157,16 +152,10 @@ def unseen_table(
     runs: pd.DataFrame, source: str, attribute: str, split: str = "paired"
 ) -> pd.DataFrame:
     """LIC_M, LIC_D and LIC by captioner, classifier and definition of unseen, from run summaries."""
-    kept = runs[
-        (runs["attribute"] == attribute) & (runs["split"] == split) & (runs["labels"] == "true")
-        & (runs["size"] == 0) & runs["vocabulary"].isin(["", "captioner"]) & runs["images"].isin(["standard", "th10"])
-    ]  # fmt: skip
+    kept = select(runs, split=split, images=["standard", "th10"], attribute=attribute)
     if split == "upstream" and "th10" in set(kept["images"]):  # what Türk et al. read for NIC
         kept = kept[(kept["captioner"] != "nic") | (kept["images"] == "th10")]
-    kept = kept.assign(
-        captioner=kept["captioner"].map(display_names()),
-        classifier=[classifier_label(row) for row in kept.to_dict("records")],
-    )
+    kept = kept.assign(captioner=kept["captioner"].map(display_names()))
     rows = []
     for (classifier, name), part in kept.groupby(["classifier", "captioner"], sort=False):
         model, human = (part[part["captions"] == side] for side in ("model", "human"))
@@ -179,7 +168,7 @@ def unseen_table(
                 data = human.groupby("seed")[score].mean()
                 found = estimate((by_seed - data).dropna())
                 row |= {"LIC_D": data.mean(), **found.interval()._asdict()}
-            rows.append(row | {"seeds": len(by_seed)})
+            rows.append(row | {"seeds": found.n if len(human) else len(by_seed)})
     table = pd.DataFrame(rows)
     return (
         table
@@ -192,7 +181,7 @@ def unseen_table(
 
 def unseen_sentence(table: pd.DataFrame, attribute: str) -> str:
     """What is left of LIC on unseen captions, in words."""
-    linear = table[(table["classifier"] == "linear") & table["mean"].notna()]
+    linear = table[(table["classifier"] == MAIN) & table["mean"].notna()]
     wide = linear.pivot_table(index="captioner", columns="series", values="mean", sort=False)
     seen = linear[linear["series"] == "unseen, masked"]["share seen (%)"]
     every, unseen = wide["all captions"], wide["unseen, masked"]
@@ -206,7 +195,7 @@ def unseen_sentence(table: pd.DataFrame, attribute: str) -> str:
 def unseen_papers(runs: pd.DataFrame) -> pd.DataFrame:
     """Türk et al.'s table 5 beside the same splits of ours: how many test captions are unseen."""
     ours = unseen_table(runs[runs["source"] == RECORDED], RECORDED, "gender", split="upstream")
-    linear = ours[ours["classifier"] == "linear"].set_index(["captioner", "series"])
+    linear = ours[ours["classifier"] == MAIN].set_index(["captioner", "series"])
     rows = []
     for row in published("unseen_captions").to_dict("records"):
         name = row["captioner"]
@@ -230,11 +219,7 @@ def unseen_papers(runs: pd.DataFrame) -> pd.DataFrame:
 
 def masked_images(runs: pd.DataFrame) -> pd.DataFrame:
     """LIC_M of SAT and OSCAR by what is masked in the image, on the images all sets share."""
-    kept = runs[
-        runs["images"].isin(list(IMAGES))
-        & (runs["source"] == RECORDED)
-        & (runs["split"] == "paired")
-    ]
+    kept = select(runs, images=list(IMAGES), source=RECORDED, classifier=MAIN)
     if kept.empty:
         raise RelicError(
             "no runs on masked images are recorded",
@@ -283,10 +268,8 @@ def masked_sentence(table: pd.DataFrame) -> str:
 
 def recipes(runs: pd.DataFrame, attribute: str) -> pd.DataFrame:
     """LIC_M of BERT-pre by captioner and recipe, with what tells confidence from knowledge."""
-    kept = runs[
-        (runs["classifier"] == "bert-pre") & (runs["attribute"] == attribute) & (runs["captions"] == "model")
-        & (runs["split"] == "paired") & (runs["labels"] == "true") & (runs["size"] == 0)
-    ]  # fmt: skip
+    kept = runs[runs["classifier"] == "bert-pre"]  # by its name alone: all encoders and recipes
+    kept = select(kept, attribute=attribute, captions="model")
     rows = []
     for recipe in kept["recipe"].unique():
         part = kept[kept["recipe"] == recipe]

@@ -11,12 +11,13 @@ import pandas as pd
 from relic.errors import RelicError
 from relic.evidence import (
     GROUP,
+    MAIN,
     THIS_BUILD,
-    classifier_label,
     difference,
     display_names,
     from_runs,
     means,
+    select,
 )
 from relic.local import BOTH, own_runs, paired_grid
 from relic.results import RECORDED
@@ -56,12 +57,8 @@ def null_runs(
 
 def _prepared(runs: pd.DataFrame) -> pd.DataFrame:
     """Standard captions, human ones aligned to the captioner; classifiers by what must not be hidden."""
-    kept = runs[(runs["images"] == "standard") & (runs["size"] == 0)]
-    kept = kept[kept["vocabulary"].isin(["", "captioner"])]
-    return kept.assign(
-        classifier=[classifier_label(row) for row in kept.to_dict("records")],
-        captioner=[display_names().get(key, key) for key in kept["captioner"]],
-    )
+    kept = select(runs, split=None, labels=None)
+    return kept.assign(captioner=[display_names().get(key, key) for key in kept["captioner"]])
 
 
 def corpora(table: pd.DataFrame) -> str:
@@ -97,8 +94,7 @@ def chance(runs: pd.DataFrame) -> pd.DataFrame:
 
 def permuted_lic(runs: pd.DataFrame) -> pd.DataFrame:
     """LIC of each captioner when the labels are permuted: above or below 0 by confidence alone."""
-    kept = runs[runs["labels"] == "permuted"].assign(labels="true")  # as any other evidence
-    evidence = from_runs(kept)
+    evidence = from_runs(runs, labels="permuted")
     found = _estimates(evidence[evidence["variant"] == "standard"])
     labels = found["attribute"] + ", " + found["source"]
     return found.drop(columns="variant").assign(label=labels)
@@ -127,7 +123,7 @@ def human_zero(runs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for values, part in kept.groupby([*WITHIN, "captioner"], sort=False):
         wide = part.pivot_table(index="seed", columns="caption_index", values="score").dropna()
-        for index in wide if wide.shape[1] > 1 else ():
+        for index in wide if min(wide.shape) > 1 else ():
             found = estimate(wide[index] - wide.drop(columns=index).mean(axis=1))
             about = dict(zip([*WITHIN, "captioner"], values, strict=True)) | {"index": index}
             seeds = {"seeds": found.n, "n_test": int(part["n_test"].median())}
@@ -139,6 +135,7 @@ def one_vocabulary(zeros: pd.DataFrame, captioner: str) -> pd.DataFrame:
     """Recorded zero points of one captioner's vocabulary, or all there are, labelled for a figure."""
     part = zeros[(zeros["captioner"] == captioner) & (zeros["source"] == RECORDED)]
     part = part if len(part) else zeros
+    part = part[part["classifier"] == (MAIN if MAIN in set(part["classifier"]) else part["classifier"].iloc[0])]  # fmt: skip
     labels = [
         f"{a}, caption {i + 1}" for a, i in zip(part["attribute"], part["index"], strict=True)
     ]

@@ -76,20 +76,15 @@ def told(verdicts: list[Verdict]) -> str:
 
 
 def _tally(verdicts: list[Verdict], first: Verdict) -> str:
-    """Verdicts with who gave them; how many captioners a classifier saw, if not as many as the first."""
+    """Verdicts with who gave them."""
     parts = []
     for word, symbol in SYMBOLS.items():
-        names = [_seen(v, first) for v in verdicts if v.verdict == word]
+        names = [v.by for v in verdicts if v.verdict == word]
         who = f" ({', '.join(names)})"
         if len(names) == len(verdicts) and first.classifier in names:
             who = f" by all {len(names)} classifiers" if len(names) > 1 else ""
         parts += [f"{symbol} {word}{who}"] if names else []
     return "; ".join(parts)
-
-
-def _seen(verdict: Verdict, first: Verdict) -> str:
-    seen, every = (re.findall(r"of (\d+) captioners", v.sentence) for v in (verdict, first))
-    return verdict.classifier + (f" on {seen[0]} captioners" if seen != every else "")
 
 
 def paper_line(verdicts: list[Verdict]) -> str:
@@ -108,7 +103,7 @@ def verdict_table(verdicts: list[Verdict]) -> pd.DataFrame:
             {
                 "source": source_name(v.source),
                 "attribute": v.attribute,
-                "classifier": v.classifier,
+                "classifier": v.by,
                 "captions": v.variant,
                 **({"on": v.claim[3:-1]} if v.claim.startswith("3") else {}),
                 "verdict": f"{v.symbol} {v.verdict}",
@@ -144,16 +139,21 @@ def about(group: pd.DataFrame) -> About:
     captions = "" if row["variant"] == "standard" else f", {row['variant']} captions"
     corpus = row["corpus"][0].upper() + row["corpus"][1:]
     title = f"{corpus}, {row['attribute']}, {row['classifier']}{captions}, {seeds} seeds"
-    title += _one_human_caption(group["human"])
+    title += _human_captions(group["human"])
     short = re.sub(
         r"[^a-z0-9]+", "_", f"{row['attribute']} {row['classifier']} {row['variant']}".lower()
     )
     return About(row["attribute"], title, short.strip("_"))
 
 
-def _one_human_caption(human: pd.Series) -> str:
-    """Said where LIC_D rests on one human caption a seed instead of several."""
-    found = [each for each in human.dropna().unique() if "," not in each]
-    if not found:
+def _human_captions(human: pd.Series) -> str:
+    """Said where LIC_D rests on fewer than five human captions a seed."""
+    lists = human.dropna().unique()
+    counts = sorted({each.count(",") + 1 for each in lists})
+    if not counts or counts[0] >= 5:
         return ""
-    return ", LIC_D from one human caption a seed" + (", in turn" if len(found) > 1 else "")
+    if counts == [1]:
+        return ", LIC_D from one human caption a seed" + (", in turn" if len(lists) > 1 else "")
+    return (
+        f", LIC_D from {' to '.join(map(str, {counts[0]: 0, counts[-1]: 0}))} human captions a seed"
+    )

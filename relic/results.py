@@ -30,13 +30,13 @@ DIGITS = 9
 
 def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     """Add a store's runs on real captions to `results/`; returns all that is published now."""
-    frame = store.frame()
+    frame = _current(store.frame())
     if frame.empty:
         raise RelicError(f"{store.directory} holds no runs", mend="relic sweep computes some")
     frame = frame[~frame["corpus"].str.contains("synthetic")]
     frame = frame.assign(key=[_run(row).key for row in frame.to_dict("records")])
     known = read_published(directory)
-    known = known[~known["key"].isin(frame["key"])]
+    known = known[~_told(known).isin(_told(frame))]  # what was computed again replaces the old
     runs = frame if known.empty else pd.concat([known, frame], ignore_index=True)
     order = ["attribute", "classifier", "recipe", "split", "captions", "captioner", "images", "vocabulary",
              "labels", "size", "caption_index", "seed", "key"]  # fmt: skip
@@ -47,6 +47,7 @@ def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     ]  # fmt: skip
     outcomes = pd.concat([read_outcomes(directory), _stored(store, wanted)], ignore_index=True)
     outcomes = outcomes.drop_duplicates(["key", "image_id"], keep="last")
+    outcomes = outcomes[outcomes["key"].isin(runs["key"])]
     directory.mkdir(parents=True, exist_ok=True)
     write_whole(
         directory / "outcomes.parquet",
@@ -63,6 +64,20 @@ def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     text = json.dumps(about, indent=1) + "\n"
     write_whole(directory / "provenance.json", text)
     return runs
+
+
+def _current(runs: pd.DataFrame) -> pd.DataFrame:
+    """Without runs that a later version of the code computed again."""
+    if runs.empty:
+        return runs
+    told = [name for name in DESCRIPTION if name != "code"]
+    return runs.sort_values("code", kind="stable").drop_duplicates(told, keep="last").sort_index()
+
+
+def _told(runs: pd.DataFrame) -> pd.MultiIndex:
+    """What runs are but for captions and code that may have changed since."""
+    told = [name for name in DESCRIPTION if name not in ("fingerprint", "code")]
+    return pd.MultiIndex.from_frame(runs[told])
 
 
 def _stored(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
@@ -132,10 +147,7 @@ def read_outcomes(directory: Path = paths.RESULTS) -> pd.DataFrame:
 
 def load_runs(store: Store | None = None, directory: Path = paths.RESULTS) -> pd.DataFrame:
     """Published runs and this build's alike, told apart by `source`."""
-    published = read_published(directory)
-    # the papers' splits come with the papers' batches; bucketed ones are there to be compared
-    compared = (published["split"] == "upstream") & (published["batching"] == "bucketed") & (published["classifier"] == "lstm")  # fmt: skip
-    frames = [published[~compared].assign(source=RECORDED)]
+    frames = [read_published(directory).assign(source=RECORDED)]
     if store is not None and store.directory.is_dir():
         frames.append(local_frame(store))
     frames = [frame for frame in frames if not frame.empty]
@@ -147,7 +159,7 @@ def load_runs(store: Store | None = None, directory: Path = paths.RESULTS) -> pd
 
 def local_frame(store: Store, runs: list[Run] | None = None) -> pd.DataFrame:
     """Finished runs of a store with their keys: all, or those asked for."""
-    frame = store.frame(runs)
+    frame = _current(store.frame(runs))
     return frame.assign(key=[_run(row).key for row in frame.to_dict("records")], source=LOCAL)
 
 
@@ -199,7 +211,7 @@ def check(directory: Path = paths.RESULTS) -> list[str]:
     for row in runs.to_dict("records"):
         if _run(row).key != row["key"]:
             problems.append(f"run {row['key']}: its description gives another key")
-    if runs["key"].duplicated().any():
+    if _told(runs).duplicated().any():
         problems.append("a run is listed twice")
     if set(outcomes["key"]) - set(runs["key"]):
         problems.append("outcomes of runs that are not listed")

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from relic import extensions
-from relic.evidence import MAIN, display_names
+from relic.evidence import MAIN, display_names, select
 from relic.report import minus, span
 from relic.results import RECORDED
 from relic.stats import pearson_interval, tau_interval
@@ -36,10 +36,8 @@ def linear_for_lstm(runs: pd.DataFrame) -> str:
 
 def side_by_side(runs: pd.DataFrame) -> pd.DataFrame:
     """Gender LIC_M by captioner on the papers' splits: LSTM and linear on the same seeds and captions."""
-    kept = runs[
-        (runs["source"] == RECORDED) & (runs["attribute"] == "gender") & (runs["split"] == "upstream")
-        & (runs["captions"] == "model") & (runs["labels"] == "true") & (runs["size"] == 0)
-    ]  # fmt: skip
+    where = {"source": RECORDED, "attribute": "gender", "captions": "model"}
+    kept = select(runs, split="upstream", images=["standard", "th10"], **where)
     keys, by = ["captioner", "images", "seed"], {}
     for name in ("lstm", MAIN):
         by[name] = kept[kept["classifier"] == name][[*keys, "score", "seconds"]]

@@ -220,16 +220,17 @@ def smallest_taus(drawn: np.ndarray) -> np.ndarray:
 
 
 def drawn_means(values: np.ndarray, draws: int = DRAWS, seed: int = 0) -> np.ndarray:
-    """Means that other splits might have given: normal, with the corrected covariance.
+    """Means that other splits might have given: multivariate t, with the corrected covariance.
 
     `values`: splits by captioner; splits are shared, so captioners vary together. Shape
-    (draws, captioners).
+    (draws, captioners). Few splits estimate their covariance badly, hence t and not normal.
     """
     values = np.asarray(values, dtype=float)
-    factor = 1 / len(values) + TEST_TO_TRAIN
-    cov = np.atleast_2d(np.cov(values, rowvar=False)) * factor
+    n, captioners = values.shape
+    cov = np.atleast_2d(np.cov(values, rowvar=False)) * (1 / n + TEST_TO_TRAIN)
     rng = np.random.default_rng(seed)
-    return rng.multivariate_normal(values.mean(axis=0), cov, size=draws, method="eigh")
+    noise = rng.multivariate_normal(np.zeros(captioners), cov, size=draws, method="eigh")
+    return values.mean(axis=0) + noise / np.sqrt(rng.chisquare(n - 1, size=(draws, 1)) / (n - 1))
 
 
 def rank_sets(drawn: np.ndarray, level: float = 0.95) -> list[tuple[int, int]]:

@@ -186,7 +186,7 @@ def _local(source: Source, runs: list[Run], store: Store, workers: int) -> Itera
                     except BrokenProcessPool:
                         lost.append(futures[future])
             except BrokenProcessPool:
-                lost += [bundle for bundle in waiting if bundle not in futures.values()]
+                lost = list(waiting)  # what finished is in the store
             except BaseException:  # Ctrl-C, or the caller gave up: do not start what waits
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from uuid import uuid4
 
 
 def write_whole(file: Path, content: str | Callable[[Path], object]) -> None:
     """Text, or what a function writes to the path it is given; the directory is made."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f".{file.name}.part")
+    part = file.with_name(f".{file.name}.{uuid4().hex}.part")
     if callable(content):
         content(part)
     else:

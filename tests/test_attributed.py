@@ -86,7 +86,7 @@ def test_one_run_has_intervals_over_captions_and_several_over_seeds():
     assert one["high"] - one["mean"] == pytest.approx(0.1 * stats.t.ppf(0.975, 4))
     assert one["sure"] == pytest.approx(one["low"])
     three = tables.pool_words(pd.DataFrame([row | {"mean": mean} for mean in (0.0, 1.0, 2.0)]))
-    half = stats.t.ppf(0.975, 2) / np.sqrt(3)  # standard deviation 1
+    half = stats.t.ppf(0.975, 2) * np.sqrt(1 / 3 + 1 / 9)  # standard deviation 1, splits overlap
     assert three["low"][0] == pytest.approx(1 - half)
     assert three["sure"][0] == 0  # the interval holds zero
     assert three["n"][0] == 27

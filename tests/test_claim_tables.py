@@ -146,6 +146,16 @@ def test_a_table_says_when_one_human_caption_a_seed_gave_its_lic_d(built):
         for some in (human, human[human["caption_index"] == 0], rotated)
     ]
     titles = [report.about(each[each["variant"] == "standard"]).title for each in found]
-    assert titles[0].endswith(f"{len(seeds)} seeds")
+    assert titles[0].endswith("2 seeds, LIC_D from 2 human captions a seed")
     assert titles[1].endswith("seeds, LIC_D from one human caption a seed")
     assert titles[2].endswith("seeds, LIC_D from one human caption a seed, in turn")
+
+
+def test_both_intervals_rest_on_the_same_seeds(built):
+    runs, store = built
+    some = runs[(runs["captions"] == "model") | (runs["seed"] == 0)]
+    found, same = (
+        evidence.image_intervals(frame, {"a": {"planted_lot": 1.0}}, store=store)["a"]
+        for frame in (some, runs[runs["seed"] == 0])
+    )
+    assert found == same

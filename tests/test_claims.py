@@ -5,8 +5,10 @@ import math
 import pandas as pd
 import pytest
 
-from relic import claims, evidence
+from relic import claims, evidence, results
 from relic.claims import NOT_SUPPORTED, SUPPORTED, UNDECIDED, judge
+from relic.classifiers.base import CLASSIFIERS, classifier_type
+from relic.errors import RelicError
 from relic.published import published
 from relic.stats import Interval
 
@@ -63,9 +65,30 @@ def test_every_captioner_is_judged_on_the_weakest():
     assert verdict(body(A=strong, B=[-x for x in weak]), "2").verdict == NOT_SUPPORTED
 
 
-def test_a_part_of_the_captioners_is_not_every_captioner():
+def test_a_part_of_the_captioners_is_told():
     both = pd.concat([body(A=[5.0, 5.1], B=[4.0, 4.1]), body(classifier="lstm", A=[5.0, 5.1])])
-    assert [v.classifier for v in claims.judge_all(both) if v.claim == "2"] == ["linear"]
+    judged = [v for v in claims.judge_all(both) if v.claim == "2"]
+    assert [v.by for v in judged] == ["linear", "lstm on 1 of 2 captioners"]
+
+
+def test_a_classifier_without_all_captioners_does_not_count_in_claim_1():
+    rows = [body(A=[5.0, 5.1], B=[4.0, 4.1], C=[1.0, 1.1])] * 2
+    rows = [rows[0], rows[1].assign(classifier="bert-pre"), body(classifier="lstm", A=[5.0])]
+    found = verdict(pd.concat(rows), "1")
+    assert (found.classifier, found.n_seeds, found.captioners) == ("linear, bert-pre", 2, 3)
+    assert found.sentence.endswith("Left out, for they did not judge all: lstm.")
+
+
+def test_one_split_says_nothing_sure_about_the_order():
+    rows = body(A=[5.0], B=[4.0], C=[1.0])
+    found = verdict(pd.concat([rows, rows.assign(classifier="lstm")]), "1")
+    assert (found.estimate, found.verdict, found.n_seeds) == (1.0, UNDECIDED, 1)
+    assert math.isnan(found.low)
+
+
+def test_seeds_are_those_that_the_estimate_rests_on():
+    rows = body(NIC_=[3.0, 3.1, 2.9], NIC_Equalizer=[5.0, 5.1, 5.2], A=[1.0])
+    assert verdict(rows, "4").n_seeds == 3
 
 
 def test_one_split_is_undecided():
@@ -150,7 +173,7 @@ def run(captions, score, *, captioner="nic_plus", index=0, seed=0, unseen=30.0, 
         "source": "recorded", "corpus": "COCO captions", "attribute": "gender", "captioner": captioner,
         "captions": captions, "images": "standard", "labels": "true", "size": 0,
         "caption_index": index, "vocabulary": "" if captions == "model" else "captioner",
-        "split": "paired", "seed": seed, "classifier": "linear", "recipe": "", "encoder": "",
+        "split": "paired", "seed": seed, "classifier": "linear", "recipe": "", "batching": "", "encoder": "",
         "score": score, "unseen_score": unseen, "n_test": 488, "n_unseen": 100, **more,
     }  # fmt: skip
 
@@ -166,9 +189,27 @@ def test_runs_become_differences_by_seed():
 
 def test_a_small_encoder_is_not_called_bert():
     about = {"classifier": "bert-pre", "encoder": "all-MiniLM-L6-v2", "recipe": "1e-5x5"}
+    about |= {"batching": "bucketed", "split": "paired"}
     assert evidence.classifier_label(about) == "bert-pre (MiniLM) 1e-5x5"
-    base = {"classifier": "bert-pre", "encoder": "bert-base-uncased", "recipe": "5e-5x20"}
+    base = about | {"encoder": "bert-base-uncased", "recipe": "5e-5x20"}
     assert evidence.classifier_label(base) == "bert-pre"
+
+
+def test_a_classifier_is_plain_with_the_papers_recipe_and_batches():
+    assert {name: classifier_type(name).recipes[0] for name in CLASSIFIERS} == evidence.RECIPES
+    run = {"classifier": "lstm", "encoder": "", "recipe": "upstream", "split": "upstream"}
+    labels = [evidence.classifier_label(run | {"batching": b}) for b in ("packed", "bucketed")]
+    assert labels == ["lstm", "lstm bucketed"]
+
+
+def test_a_run_that_is_there_twice_with_other_scores_is_an_error():
+    frame = results.load_runs().query("classifier == 'linear' and attribute == 'race'")
+    again = frame.head(1).assign(fingerprint="of other captions", key="other")
+    assert len(evidence.select(pd.concat([frame, again]))) == len(evidence.select(frame))
+    kept = evidence.select(frame).head(1)
+    moved = kept.assign(classifier="linear", score=kept["score"] + 1, key="other")
+    with pytest.raises(RelicError, match="1 runs are there twice"):
+        evidence.select(pd.concat([frame, moved]))
 
 
 def test_table_has_the_columns_of_the_command():

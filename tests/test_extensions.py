@@ -22,7 +22,7 @@ def run(captions, score, seed=0, **more):
         "source": "recorded", "corpus": "made", "attribute": "age", "captioner": "oscar",
         "captions": captions, "images": "standard", "labels": "true", "size": 0, "caption_index": 0,
         "vocabulary": "" if captions == "model" else "captioner", "split": "paired", "seed": seed,
-        "classifier": "linear", "recipe": "", "encoder": "", "score": score, "unseen_score": score - 10,
+        "classifier": "linear", "recipe": "", "batching": "", "encoder": "", "score": score, "unseen_score": score - 10,
         "unseen_raw_score": score - 5, "n_test": 100, "n_unseen": 40, "n_unseen_raw": 50,
     }  # fmt: skip
     return row | more
@@ -37,6 +37,9 @@ def test_vocabulary_by_hand():
     sentence = extensions.vocabulary_sentence(table.reset_index(), "age")
     assert "mean LIC 6.0" in sentence
     assert "-2.0 (-2.0 to -2.0) with `none`" in sentence
+    other = pd.DataFrame(runs[:4]).assign(classifier="bert-pre", score=[60.0, 60, 40, 40])
+    both = extensions.by_vocabulary(pd.concat([pd.DataFrame(runs), other]), "recorded", "age")
+    assert extensions.vocabulary_sentence(both, "age") == sentence  # by linear alone
 
 
 def test_unseen_by_hand():
@@ -62,6 +65,9 @@ def test_noise_by_hand():
     table = extensions.by_labels(pd.DataFrame(runs), "recorded", ["true", "noisy:0.172"])
     assert table["mean"].tolist() == [6, 3]
     assert "LIC by -3.0" in extensions.noise_sentence(table)
+    other = pd.DataFrame(runs[:2]).assign(classifier="bert-pre", score=[60.0, 40.0])
+    frame = pd.concat([pd.DataFrame(runs), other])
+    assert extensions.by_labels(frame, "recorded", ["true", "noisy:0.172"]).equals(table)
 
 
 def test_unseen_counts_are_those_of_the_paper(recorded):

@@ -18,7 +18,7 @@ def runs(scores: dict[tuple, list[float]], **options) -> pd.DataFrame:
                 "captioner": captioner, "captions": side, "images": "standard", "labels": "true",
                 "size": 0, "caption_index": index, "split": "paired", "seed": seed,
                 "vocabulary": "captioner" if side == "human" else "", "classifier": "linear",
-                "recipe": "C=0.1", "encoder": "", "score": score, "accuracy": score + 20,
+                "recipe": "C=0.1", "batching": "", "encoder": "", "score": score, "accuracy": score + 20,
                 "auc": score + 21, "unseen_score": score, "n_test": 100, "n_unseen": 50,
             }  # fmt: skip
             rows.append(row | options)

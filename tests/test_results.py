@@ -1,6 +1,7 @@
 """Published runs: condensed, read back, checked, and without what must not be published."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -91,6 +92,18 @@ def test_pieces_add_up_and_the_same_run_is_replaced(store, tmp_path):
     assert len(publish(other, results)) == 2
     (results / "grid.yml").write_text(GRID)
     assert len(read_outcomes(results)) == 6
+    assert check(results) == []
+
+
+def test_a_later_version_replaces_the_earlier_one(store, tmp_path):
+    results = tmp_path / "results"
+    publish(store, results)
+    store.put(outcome(replace(LINEAR, code="1.2")))  # the store holds both versions
+    assert publish(store, results)["code"].tolist() == ["1.2"]
+    other = Store(tmp_path / "more")
+    other.put(outcome(replace(LINEAR, code="1.2", fingerprint="of other captions")))
+    assert publish(other, results)["fingerprint"].tolist() == ["of other captions"]
+    (results / "grid.yml").write_text(GRID)
     assert check(results) == []
 
 

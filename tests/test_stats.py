@@ -160,9 +160,17 @@ def test_rank_sets():
 def test_drawn_means_have_the_corrected_spread():
     values = np.random.default_rng(1).normal(size=(10, 3))
     drawn = stats.drawn_means(values, draws=40_000)
-    wanted = [stats.estimate(column).error for column in values.T]
-    assert drawn.std(axis=0) == pytest.approx(wanted, rel=0.03)
+    wanted = [stats.estimate(column).interval() for column in values.T]
+    found = np.quantile(drawn, [0.025, 0.975], axis=0).T
+    assert found == pytest.approx(np.array([each[1:] for each in wanted]), abs=0.03)
     assert np.corrcoef(drawn.T) == pytest.approx(np.corrcoef(values.T), abs=0.03)
+
+
+def test_draws_of_few_splits_reach_as_far_as_their_interval():
+    values = np.array([[1.0, 4.0], [2.0, 4.5], [3.0, 3.5]])
+    found = np.quantile(stats.drawn_means(values, draws=100_000), [0.025, 0.975], axis=0).T
+    wanted = np.array([stats.estimate(column).interval()[1:] for column in values.T])
+    assert found == pytest.approx(wanted, abs=0.15)
 
 
 def test_ratio_bootstrap_of_a_plain_mean():

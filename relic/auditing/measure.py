@@ -11,7 +11,7 @@ from relic import paths
 from relic.auditing.inputs import Audited, Inputs
 from relic.claims import MARGIN
 from relic.data.corpus import Corpus
-from relic.evidence import classifier_label, difference, from_runs, image_intervals, means
+from relic.evidence import difference, from_runs, image_intervals, labelled, means
 from relic.local import paired_grid
 from relic.results import local_frame
 from relic.splits import PAPER_SEEDS
@@ -85,7 +85,7 @@ def judged(audited: Audited, runs: pd.DataFrame, store: Store, split: str = "pai
     true = runs[runs["labels"] == "true"]
     rows, pairs = [], []
     for label, part in evidence.groupby("classifier", sort=False):
-        own = true[[classifier_label(row) == label for row in true.to_dict("records")]]
+        own = true[[each == label for each in labelled(true)]]
         rows += _rows(audited, part, own, store)
         pairs += _pairs(part, audited.corpus.captioners)
     columns = ["classifier", "variant", "first", "second", "difference", "low", "high", "n_seeds"]
@@ -171,6 +171,6 @@ def _pairs(part: pd.DataFrame, names: list[str]) -> list[tuple]:
 def _chance(runs: pd.DataFrame) -> pd.DataFrame:
     """Scores of a classifier that learnt permuted labels: what nothing at all would score."""
     permuted = runs[runs["labels"] == "permuted"]
-    permuted = permuted.assign(classifier=[classifier_label(r) for r in permuted.to_dict("records")])  # fmt: skip
+    permuted = permuted.assign(classifier=labelled(permuted))
     table = permuted.groupby(["classifier", "captioner"], sort=False)["score"]
     return table.agg(["mean", "std", "count"]).rename(columns={"count": "runs"}).reset_index()

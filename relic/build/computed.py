@@ -193,12 +193,12 @@ def _row(text: str, claim: str, attribute: str, columns: dict, verdicts: list[Ve
 
 def _cell(claim: str, told: list[Verdict]) -> str:
     """Symbol and classifiers; the word too where all classifiers agree, else in the legend."""
-    by = {word: [v.classifier for v in told if v.verdict == word] for word in SYMBOLS}
+    by = {word: [v.by for v in told if v.verdict == word] for word in SYMBOLS}
     by = {word: names for word, names in by.items() if names}
     lines = []
     for word, names in by.items():
         shown = word if len(by) == 1 else f'<span class="sr-only">{word}: </span>'
-        short = [name.replace(" (MiniLM)", STAND_IN) for name in names]
+        short = [n.replace(" (MiniLM)", STAND_IN).removesuffix(" captioners") for n in names]
         listed = ", ".join(f"<span>{html.escape(name)}</span>" for name in short)
         names = "" if claim == "1" else f"<small>{listed}</small>"
         lines.append(
@@ -214,7 +214,7 @@ def counts(verdicts: list[Verdict]) -> str:
     lines = []
     for claim, text in claims.CLAIMS.items():
         told = [
-            f"{v.symbol} {v.verdict} ({v.attribute}, {v.classifier}, {v.variant})"
+            f"{v.symbol} {v.verdict} ({v.attribute}, {v.by}, {v.variant})"
             for v in ours
             if v.claim == claim
         ]
@@ -226,9 +226,7 @@ def cost(runs: pd.DataFrame) -> str:
     """Hours of computing: what the papers report, and what our recorded runs took."""
     theirs = published("cost").assign(runs=None)
     theirs["source"] = theirs["source"].map(PAPERS).fillna(theirs["source"])
-    ours = runs.assign(
-        classifier=[evidence.classifier_label(row) for row in runs.to_dict("records")]
-    )
+    ours = runs.assign(classifier=evidence.labelled(runs))
     ours = ours.groupby(["classifier", "attribute"])["seconds"].agg(["sum", "count"]).reset_index()
     ours = ours.rename(columns={"count": "runs"}).assign(hours=ours["sum"] / 3600)
     ours = ours.assign(source="our recorded runs", hardware="one CPU core")

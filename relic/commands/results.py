@@ -88,11 +88,11 @@ def claims(
     book's page "How we decide".
     """
     from relic.claims import judge_all, table
-    from relic.evidence import gather
+    from relic.evidence import THIS_BUILD, gather
     from relic.results import local_frame
 
-    runs = store_at(store)
-    evidence = gather(local_frame(runs) if runs.directory.is_dir() else None)
+    runs, asked = store_at(store), source in ("", THIS_BUILD)
+    evidence = gather(local_frame(runs) if asked and runs.directory.is_dir() else None)
     verdicts = [v for v in judge_all(evidence) if not source or v.source == source]
     verdicts = [v for v in verdicts if v.claim.startswith(claim)]
     if not verdicts:

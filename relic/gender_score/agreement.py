@@ -3,9 +3,9 @@
 import pandas as pd
 
 from relic import paths
-from relic.data.upstream import captioner_files
+from relic.evidence import MAIN, from_runs
 from relic.gender_score.tables import DISTANCE, ESTIMATED, SCORE, rank_correlation
-from relic.results import read_published
+from relic.results import load_runs
 
 OURS = "our runs, linear"
 QUANTITIES = {  # what a captioner's Gender Score may be: (table, method, column)
@@ -22,20 +22,9 @@ def captioner_lic() -> pd.DataFrame:
 
     Ours: mean over ten seeds of LIC_M less LIC_D, paired splits, 7,906 images.
     """
-    runs = read_published()
-    kept = runs[
-        (runs["attribute"] == "gender") & (runs["classifier"] == "linear")
-        & (runs["split"] == "paired") & (runs["images"] == "standard")
-        & (runs["labels"] == "true") & (runs["size"] == 0)
-        & runs["vocabulary"].isin(["", "captioner"])
-    ]  # fmt: skip
-    means = kept.groupby(["captioner", "captions"])["score"].mean().unstack()
-    names = {key: about["name"] for key, about in captioner_files().items()}
-    frames = [
-        pd.DataFrame(
-            {"captioner": means.index.map(names), "LIC": (means["model"] - means["human"]).to_numpy()}
-        ).assign(lic=OURS)
-    ]  # fmt: skip
+    ours = from_runs(load_runs(), attribute="gender", classifier=MAIN)
+    ours = ours[ours["variant"] == "standard"].groupby("captioner")["lic"].mean()
+    frames = [ours.rename("LIC").reset_index().assign(lic=OURS)]
     table = pd.read_csv(paths.PUBLISHED / "lic.csv")
     table = table[
         (table["attribute"] == "gender") & (table["classifier"] == "LSTM")

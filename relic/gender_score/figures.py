@@ -27,21 +27,6 @@ def distance_figure(distances: pd.DataFrame) -> plt.Axes:
     return axes
 
 
-def ratio_figure(table: pd.DataFrame, xlabel: str) -> plt.Axes:
-    """A ratio with its interval for each captioner, a colour each; rows in the table's order."""
-    colours = captioner_colours(list(table["captioner"]))
-    with plt.rc_context(STYLE):
-        _, axes = plt.subplots(figsize=(5, 0.34 * len(table) + 1.1))
-        for row, each in enumerate(table.to_dict("records")):
-            colour = colours[each["captioner"]]
-            axes.plot([each["low"], each["high"]], [row, row], color=colour, lw=2)
-            axes.plot(each["to_m"], row, "o", color=colour, ms=6)
-        axes.set_yticks(range(len(table)), table["captioner"], fontsize=9)
-        axes.invert_yaxis()
-        _half(axes, xlabel)
-    return axes
-
-
 def pairs_figure(table: pd.DataFrame, groups: list[str], xlabel: str) -> plt.Axes:
     """Ratios of several methods with intervals, side by side in each row of `groups`."""
     keys = table[groups].drop_duplicates().to_records(index=False).tolist()

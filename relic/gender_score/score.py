@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from relic.errors import RelicError
-from relic.gender_score.formula import belief_revision, ratio_to_men
+from relic.gender_score.formula import belief_revision
 from relic.gender_score.wording import PERSONS, gender_of, several, with_person
 from relic.text import tokenize
 
@@ -111,8 +111,3 @@ def word_counts(captions: Iterable[str]) -> dict[str, int]:
     """Captions that hold the very word `man` or `woman`: what the authors seem to have counted."""
     tokens = [set(tokenize(caption.lower())) for caption in captions]
     return {person: sum(person in words for words in tokens) for person in PERSONS[1:]}
-
-
-def worked_ratio(man: dict, woman: dict) -> float:
-    """Ratio to men, in percent, of two captions given by prior, similarity and confidence."""
-    return 100 * ratio_to_men(belief_revision(**man), belief_revision(**woman))

@@ -74,7 +74,8 @@ def lic_study(corpus: Corpus, *, threshold: float = THRESHOLD, images: int = 0) 
     if not ids:
         raise RelicError(f"{corpus.name}: no image with captions and objects")
     captions = {corpus.display_names[key]: corpus.captions(key).loc[ids] for key in corpus.captioners}  # fmt: skip
-    name = f"{corpus.name}, {len(ids):,} images{note}"
+    counted = "with objects" if corpus.synthetic else "images"
+    name = f"{corpus.name}, {len(ids):,} {counted}{note}"
     human = corpus.human[corpus.human["image_id"].isin(ids)]
     return Study(name, corpus.synthetic, captions, found.loc[ids], human)
 

@@ -86,7 +86,7 @@ def planted_corpus(
     drawn = _draw(images, seed, tuple(captioners))
     ids = pd.RangeIndex(1, images + 1, name="image_id")
     return PlantedCorpus(
-        name=NAME,
+        name=f"{NAME}, {images:,} images" + (f", seed {seed}" if seed else ""),
         synthetic=True,
         attribute=about,
         labels=pd.Series(drawn.classes[attribute], index=ids, name=attribute).astype("int64"),
