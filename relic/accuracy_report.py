@@ -22,6 +22,7 @@ from relic.data.upstream import captioner_files
 from relic.errors import RelicError
 from relic.evidence import select
 from relic.results import RECORDED, lic_table
+from relic.stats import rank_correlation
 
 THEIR_WAY = {"BLEU-4": CHARACTER_BLEU, "CIDEr": RAW_CIDER}
 EXAMPLES = (  # written for this page
@@ -94,11 +95,11 @@ def rank_correlations(pairs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for metric in METRICS:
         part = pairs[pairs["metric"] == metric]
-        if len(part) < 4:
+        if len(part) < 5:
             continue
-        found = stats.pearsonr(stats.rankdata(part["value"]), stats.rankdata(part["LIC"]))
-        low, high = found.confidence_interval(0.95)
-        rows.append((metric, len(part), float(found.statistic), float(low), float(high), float(found.pvalue)))  # fmt: skip
+        found = rank_correlation(part["value"], part["LIC"])
+        p = float(stats.spearmanr(part["value"], part["LIC"]).pvalue)
+        rows.append((metric, *(found[name] for name in ("n", "rho", "low", "high")), p))
     return pd.DataFrame(rows, columns=["metric", "captioners", "ρ", "low", "high", "p"])
 
 

@@ -176,6 +176,22 @@ def tau_interval(first: Sequence[float], second: Sequence[float]) -> Interval:
     return _by_fisher(tau(first, second), 0.437, len(first) - 4)
 
 
+def rank_correlation(first: Sequence[float], second: Sequence[float]) -> dict[str, float]:
+    """Spearman's ρ with the 95 % interval of Bonett & Wright (2000); none for fewer than five pairs.
+
+    >>> rank_correlation([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 6, 5])["rho"] > 0.9
+    True
+    """
+    pairs = np.array([first, second], dtype=float)
+    pairs = pairs[:, ~np.isnan(pairs).any(axis=0)]
+    n = pairs.shape[1]
+    if n < 5 or any(len(np.unique(row)) < 2 for row in pairs):
+        return {"rho": math.nan, "low": math.nan, "high": math.nan, "n": n}
+    rho = float(stats.spearmanr(*pairs).statistic)
+    _, low, high = _by_fisher(rho, 1 + rho**2 / 2, n - 3)
+    return {"rho": rho, "low": low, "high": high, "n": n}
+
+
 def _by_fisher(found: float, variance: float, df: int) -> Interval:
     if df < 1 or not abs(found) < 1:
         return Interval(found, math.nan, math.nan)

@@ -4,8 +4,9 @@ import pandas as pd
 
 from relic import paths
 from relic.evidence import MAIN, from_runs
-from relic.gender_score.tables import DISTANCE, ESTIMATED, SCORE, rank_correlation
+from relic.gender_score.tables import DISTANCE, ESTIMATED, SCORE
 from relic.results import load_runs
+from relic.stats import rank_correlation
 
 OURS = "our runs, linear"
 QUANTITIES = {  # what a captioner's Gender Score may be: (table, method, column)

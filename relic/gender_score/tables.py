@@ -5,7 +5,6 @@ Intervals are 95 % bootstraps over images, the same images for all captioners of
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
 from relic import paths
 from relic.gender_score.distance import RESAMPLES, SEED
@@ -19,6 +18,7 @@ from relic.gender_score.formula import (
 from relic.gender_score.score import cloze, cooccurrence, estimated, similarity, word_counts
 from relic.gender_score.study import Study
 from relic.gender_score.wording import PERSONS, gender_of
+from relic.stats import rank_correlation
 from relic.text import tokenize
 
 DISTANCE, SCORE = "Gender Object Distance", "Gender Score"  # the paper's names of the methods
@@ -180,24 +180,6 @@ def _interval(values: np.ndarray, statistic) -> tuple[float, float]:
         return np.nan, np.nan
     low, high = np.nanpercentile(found, [2.5, 97.5])
     return float(low), float(high)
-
-
-def rank_correlation(first, second) -> dict[str, float]:
-    """Spearman's ρ with Bonett and Wright's 95 % interval; none for fewer than five pairs.
-
-    >>> rank_correlation([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 6, 5])["rho"] > 0.9
-    True
-    """
-    pairs = pd.DataFrame({"a": np.asarray(first, float), "b": np.asarray(second, float)}).dropna()
-    n, nothing = len(pairs), {"rho": np.nan, "low": np.nan, "high": np.nan}
-    if n < 5 or pairs["a"].nunique() < 2 or pairs["b"].nunique() < 2:
-        return {**nothing, "n": n}
-    rho = float(spearmanr(pairs["a"], pairs["b"]).statistic)
-    if abs(rho) >= 1:
-        return {"rho": rho, "low": np.nan, "high": np.nan, "n": n}
-    width = 1.959964 * np.sqrt((1 + rho**2 / 2) / (n - 3))
-    low, high = np.tanh(np.arctanh(rho) + np.array([-width, width]))
-    return {"rho": rho, "low": float(low), "high": float(high), "n": n}
 
 
 def against_published(rows: pd.DataFrame, similarity: np.ndarray, priors: dict) -> pd.DataFrame:

@@ -29,10 +29,10 @@ from relic.gender_score.tables import (
     example_table,
     left_out,
     object_table,
-    rank_correlation,
     score_table,
 )
 from relic.gender_score.vectors import WordVectors
+from relic.stats import rank_correlation
 
 VECTORS = WordVectors(
     "hand",
