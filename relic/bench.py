@@ -245,8 +245,8 @@ def store():
 
 def attribution():
     """Integrated gradients over a whole test set: batched and few steps, or one by one with 500."""
-    from relic.attribution import REFERENCE, STEPS, attribute
-    from relic.attribution_tables import BRIEF, PAIR
+    from relic.attribution.gradients import REFERENCE, STEPS, attribute
+    from relic.attribution.tables import BRIEF, PAIR
     from relic.classifiers.base import classifier
 
     corpus, found = _corpus(), []

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from relic.direction import HUMAN, SILENT
+from relic.direction.measure import HUMAN, SILENT
 from relic.figures import STYLE, captioner_colours
 
 MARKERS = "osD^vPX*h<>p"

@@ -9,8 +9,11 @@ from itertools import combinations
 
 import pandas as pd
 
-from relic import calibration, calibration_grid, calibration_report, extensions, report
-from relic.calibration import rates
+from relic import extensions, report
+from relic.calibration import grid as calibration_grid
+from relic.calibration import report as calibration_report
+from relic.calibration import study as calibration
+from relic.calibration.study import rates
 from relic.claims import (
     NOT_SUPPORTED,
     PAIRS,

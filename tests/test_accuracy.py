@@ -11,9 +11,11 @@ from pycocoevalcap.rouge.rouge import Rouge
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
 import relic
-from relic import accuracy, accuracy_report, paths, records
-from relic.accuracy import FALLBACK, METRICS, PTB
-from relic.accuracy_turk import CHARACTER_BLEU, RAW_CIDER, character_bleu
+from relic import paths, records
+from relic.accuracy import report as accuracy_report
+from relic.accuracy import scores as accuracy
+from relic.accuracy.scores import FALLBACK, METRICS, PTB
+from relic.accuracy.turk import CHARACTER_BLEU, RAW_CIDER, character_bleu
 from relic.errors import RelicError
 from relic.page import table_html
 

@@ -1,14 +1,13 @@
-"""relic.attributed and its tables: stored once, summed up right, no caption text recorded."""
+"""relic.attribution.runs and its tables: stored once, summed up right, no caption text recorded."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from relic import attributed as module
-from relic import attribution_tables as tables
-from relic import attribution_text as text
-from relic.attributed import (  # fmt: skip
+from relic.attribution import runs as module
+from relic.attribution import tables, text
+from relic.attribution.runs import (  # fmt: skip
     Attributed,
     attribute_all,
     attributed,

@@ -1,10 +1,10 @@
-"""relic.attribution: attributions that can be worked out by hand, completeness, batching, dropout."""
+"""relic.attribution.gradients: attributions that can be worked out by hand, completeness, batching, dropout."""
 
 import numpy as np
 import pytest
 import torch
 
-from relic.attribution import attribute, join_words
+from relic.attribution.gradients import attribute, join_words
 from relic.classifiers.bert import FineTuned, head
 from relic.classifiers.encoder import load_encoder
 from relic.classifiers.linear import Linear
@@ -101,7 +101,7 @@ def test_words_that_training_never_saw_get_nothing(lstm):
 
 def test_batches_do_not_change_attributions(lstm, monkeypatch):
     together = attribute(lstm, CAPTIONS)
-    monkeypatch.setattr("relic.attribution.ROWS", 1)
+    monkeypatch.setattr("relic.attribution.gradients.ROWS", 1)
     alone = attribute(lstm, CAPTIONS)
     for one, other in zip(together["attributions"], alone["attributions"], strict=True):
         assert one == pytest.approx(other, abs=1e-6)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from relic.bias_amplification import attribute_to_objects, human_leaning, objects_to_attribute
+from relic.direction.amplification import attribute_to_objects, human_leaning, objects_to_attribute
 from relic.errors import RelicError
 
 CLASSES = np.array([0, 0, 0, 0, 1, 1, 1, 1])

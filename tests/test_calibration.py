@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relic import calibration, paths
-from relic.calibration import (
+from relic import paths
+from relic.calibration import study as calibration
+from relic.calibration.study import (
     FAITHFUL,
     GAINED,
     METHODS,
@@ -150,7 +151,7 @@ def test_the_captioner_without_gain_has_an_interval_that_holds_0():
 def test_a_killed_study_goes_on_and_ends_as_if_it_had_not_been_killed(tmp_path, monkeypatch):
     file = tmp_path / "study.csv"
     code = (
-        "from pathlib import Path; from relic.calibration import study; "
+        "from pathlib import Path; from relic.calibration.study import study; "
         f"study(50, {TINY}, file=Path({str(file)!r}), seeds={SEEDS}, progress=False)"
     )
     process = subprocess.Popen(

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from relic.calibration_figures import bias_figure, interval_figure, rate_figure, truth_figure
+from relic.calibration.figures import bias_figure, interval_figure, rate_figure, truth_figure
 
 
 def test_rate_figure_has_a_row_a_method():

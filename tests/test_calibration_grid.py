@@ -5,8 +5,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from relic import calibration_grid
-from relic.calibration_grid import (
+from relic.calibration import grid as calibration_grid
+from relic.calibration.grid import (
     BASE,
     FACTORS,
     SHARPER,

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from relic import calibration_report as report
+from relic.calibration import report
 from relic.errors import RelicError
 
 

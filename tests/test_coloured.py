@@ -1,8 +1,8 @@
-"""relic.coloured: marked captions are escaped and can be read without colour."""
+"""relic.attribution.coloured: marked captions are escaped and can be read without colour."""
 
 import re
 
-from relic.coloured import Coloured, show, word_html
+from relic.attribution.coloured import Coloured, show, word_html
 
 EVIL = "<script>alert('x')</script>"
 

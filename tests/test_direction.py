@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 import relic
-from relic import direction, direction_report, records
+from relic import records
 from relic.attribute import load_attribute
 from relic.data.corpus import Corpus
-from relic.direction import (
+from relic.direction import measure as direction
+from relic.direction import report as direction_report
+from relic.direction.measure import (
     HUMAN,
     SILENT,
     class_words,

@@ -4,8 +4,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from relic import direction_report
-from relic.direction import HUMAN, SILENT
+from relic.direction import report as direction_report
+from relic.direction.measure import HUMAN, SILENT
 from relic.extension_figures import (
     amplification_figure,
     class_lic_figure,

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from relic import claims, declared, evidence, findings, stand_in
-from relic.calibration import read_study
-from relic.calibration_grid import read_grid
+from relic.calibration.grid import read_grid
+from relic.calibration.study import read_study
 from relic.gender_score.record import recorded
 from relic.results import RECORDED, load_runs
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from relic import nulls
+from relic.calibration import nulls
 from relic.errors import RelicError
 from relic.evidence import THIS_BUILD
 

@@ -6,10 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from relic import accuracy, direction
+from relic.accuracy import scores as accuracy
 from relic.auditing.inputs import Audited
 from relic.classifiers.base import TextForm
 from relic.data.corpus import Corpus
+from relic.direction import measure as direction
 from relic.evidence import from_runs, means
 from relic.material import Reading, read_captions, vocabulary
 from relic.report import in_order

@@ -8,12 +8,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from relic.accuracy import METRICS, java_problem, tool_line
+from relic.accuracy.scores import METRICS, java_problem, tool_line
 from relic.auditing.audit import Audit
 from relic.auditing.measure import SYMBOLS
 from relic.claim_figures import forest
 from relic.claims import MARGIN
-from relic.direction import HUMAN, SILENT, WRONG_OF_NAMED
+from relic.direction.measure import HUMAN, SILENT, WRONG_OF_NAMED
 from relic.page import figure_html, table_html
 from relic.report import minus
 

@@ -18,7 +18,7 @@ def calibrate(
     `study`: coverage and false positives of the intervals. `grid`: bias over gain, size, duplicates,
     vocabulary, confidence and classifier. What is recorded already is not computed again.
     """
-    from relic.calibration_report import calibrate as run
+    from relic.calibration.report import calibrate as run
 
     print(run(what, corpora, images, classifier))
 

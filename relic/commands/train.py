@@ -118,9 +118,9 @@ def attribute(
 
     Example: relic attribute --captioner nic_plus,nic_equalizer --seeds 0,12 --record
     """
-    from relic.attributed import attribute_all
-    from relic.attributed import publish as add
-    from relic.attribution_tables import scores
+    from relic.attribution.runs import attribute_all
+    from relic.attribution.runs import publish as add
+    from relic.attribution.tables import scores
     from relic.sweep import Source
 
     if captions not in ("model", "both"):

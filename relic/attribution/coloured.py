@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pandas as pd
 from IPython.display import HTML
 
-from relic.attributed import Attributed
+from relic.attribution.runs import Attributed
 from relic.data.corpus import Corpus
 
 FAINT, STRONG = 0.15, 0.45  # of a caption's norm: from where a word is marked once, and twice

@@ -5,7 +5,7 @@ import pandas as pd
 from scipy import stats
 
 from relic import paths, records
-from relic.accuracy import (
+from relic.accuracy.scores import (
     FALLBACK,
     METRICS,
     RECORD,
@@ -16,7 +16,7 @@ from relic.accuracy import (
     tokenized,
     tool_line,
 )
-from relic.accuracy_turk import CHARACTER_BLEU, RAW_CIDER, character_bleu
+from relic.accuracy.turk import CHARACTER_BLEU, RAW_CIDER, character_bleu
 from relic.data.corpus import Corpus
 from relic.data.upstream import captioner_files
 from relic.errors import RelicError

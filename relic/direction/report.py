@@ -6,7 +6,7 @@ from relic import records
 from relic.attribute import known_attributes, load_attribute
 from relic.data.corpus import Corpus
 from relic.data.upstream import captioner_files
-from relic.direction import (
+from relic.direction.measure import (
     DIRECTIONS,
     HUMAN,
     OUTCOMES,

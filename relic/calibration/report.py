@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from relic import calibration, calibration_grid
-from relic.calibration import FAITHFUL, METHODS, rates
-from relic.calibration_grid import BASE, CLASSIFIERS, measure
+from relic.calibration import grid as calibration_grid
+from relic.calibration import study as calibration
+from relic.calibration.grid import BASE, CLASSIFIERS, measure
+from relic.calibration.study import FAITHFUL, METHODS, rates
 from relic.errors import RelicError
 from relic.evidence import MAIN, THIS_BUILD
 from relic.planted.corpus import NAME

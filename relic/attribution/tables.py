@@ -5,8 +5,8 @@ import pandas as pd
 from scipy import stats
 
 from relic import paths
-from relic.attributed import Attributed, read_recorded, score_row, word_rows
-from relic.attribution import REFERENCE
+from relic.attribution.gradients import REFERENCE
+from relic.attribution.runs import Attributed, read_recorded, score_row, word_rows
 from relic.data.corpus import Corpus
 from relic.data.upstream import captioner_files
 from relic.errors import RelicError

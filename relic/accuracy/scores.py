@@ -26,7 +26,7 @@ from pycocoevalcap.rouge.rouge import Rouge
 from pycocoevalcap.tokenizer import ptbtokenizer
 
 from relic import records
-from relic.accuracy_turk import CHARACTER_BLEU, RAW_CIDER, character_bleu
+from relic.accuracy.turk import CHARACTER_BLEU, RAW_CIDER, character_bleu
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.resample import image_draws, interval
@@ -293,7 +293,7 @@ def _name(captioner: str, variant: str) -> str:
 
 
 def main() -> None:
-    """Record the real captions' scores, gender images: python -m relic.accuracy. Resumes."""
+    """Record the real captions' scores, gender images: python -m relic.accuracy.scores. Resumes."""
     from relic.data.load import load_corpus
 
     corpus = load_corpus("gender", "real")

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from relic.calibration import DIRECTORY, describe_record, forget, write
+from relic.calibration.study import DIRECTORY, describe_record, forget, write
 from relic.classifiers.base import classifier, classifier_type
 from relic.local import BOTH
 from relic.material import Material, prepare

@@ -18,7 +18,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from relic import paths, provenance
-from relic.attribution import OUTPUTS, REFERENCE, STEPS, attribute
+from relic.attribution.gradients import OUTPUTS, REFERENCE, STEPS, attribute
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.results import TEXT

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from relic.attributed import Attributed
-from relic.attribution import REFERENCE
-from relic.attribution_tables import (
+from relic.attribution.gradients import REFERENCE
+from relic.attribution.runs import Attributed
+from relic.attribution.tables import (
     CLASSIFIER_NAMES,
     REAL_NAMES,
     carriers,

@@ -14,8 +14,8 @@ import yaml
 
 from relic import records
 from relic.attribute import Attribute, load_attribute
-from relic.bias_amplification import attribute_to_objects, human_leaning, objects_to_attribute
 from relic.data.corpus import Corpus
+from relic.direction.amplification import attribute_to_objects, human_leaning, objects_to_attribute
 from relic.errors import RelicError
 from relic.evidence import select
 from relic.objects import object_names, object_table
@@ -275,7 +275,7 @@ def class_lic(runs: pd.DataFrame, attribute: str, classifier: str, classes: Iter
 
 
 def main() -> None:
-    """Record the real captions' numbers, all attributes: python -m relic.direction."""
+    """Record the real captions' numbers, all attributes: python -m relic.direction.measure."""
     from relic.attribute import known_attributes
     from relic.data.load import load_corpus
 

@@ -1,0 +1,1 @@
+"""Caption accuracy: the COCO scores, Türk et al.'s, and both against LIC."""

@@ -1,0 +1,1 @@
+"""Which words carry the bias: integrated gradients, their runs, tables and pictures."""

@@ -1,0 +1,1 @@
+"""Is LIC right? Studies on corpora whose truth is known, and null checks."""

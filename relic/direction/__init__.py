@@ -1,0 +1,1 @@
+"""Which way captions err: misgendering, silence and BiasAmp over objects."""
