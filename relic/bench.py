@@ -191,29 +191,32 @@ def lstm():
 
 
 def workers():
-    """The same eight LSTM epochs with one worker process and with two."""
+    """The same two LSTM trainings by one worker process, and by two with one each."""
     script = (
         "import torch, sys; torch.set_num_threads(1)\n"
         "from relic.bench import _captions\nfrom relic.classifiers.lstm import LSTM\n"
-        "m = _captions(LSTM.text_form); c = LSTM(); c.epochs = int(sys.argv[1]); print('ready', flush=True); input()\n"
-        "c.fit(m.train[:1500], m.train_classes[:1500], 0)"
+        "m = _captions(LSTM.text_form); c = LSTM(); c.epochs = 4; print('ready', flush=True); input()\n"
+        "for seed in range(int(sys.argv[1])): c.fit(m.train[:1500], m.train_classes[:1500], seed)\n"
+        "print('done', flush=True)"
     )
     took = {}
     for number in (1, 2):
-        started = [_started(script, 8 // number) for _ in range(number)]
+        started = [_started(script, 2 // number) for _ in range(number)]
         begin = time.time()
         for process in started:
             process.stdin.write("\n")
             process.stdin.flush()
         for process in started:
-            process.wait()
+            process.stdout.readline()
         took[number] = time.time() - begin
+        for process in started:
+            process.wait()
     return [(took[2], took[1], "wall s for the same work, two worker processes against one")]
 
 
-def _started(script: str, epochs: int) -> subprocess.Popen:
+def _started(script: str, trainings: int) -> subprocess.Popen:
     process = subprocess.Popen(
-        [sys.executable, "-c", script, str(epochs)],
+        [sys.executable, "-c", script, str(trainings)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=paths.ROOT,
     )  # fmt: skip
     process.stdout.readline()
