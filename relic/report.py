@@ -61,15 +61,16 @@ def headline(verdicts: list[Verdict]) -> str:
     return "On our recorded runs (COCO captions):\n\n" + "\n".join(f"- {each}" for each in lines)
 
 
-def told(verdicts: list[Verdict]) -> str:
-    """The main classifier's verdict with its sentence, then the others', then unseen captions."""
+def told(verdicts: list[Verdict], brief: bool = False) -> str:
+    """The main classifier's verdict, with its sentence if not `brief`, the others', unseen captions."""
     plain = sorted((v for v in verdicts if v.variant == "standard"), key=lambda v: v.classifier != MAIN)  # fmt: skip
     if not plain:
         return ""
     first, others = plain[0], plain[1:]
     on = f", {first.claim[3:-1]}" if first.claim.startswith("3") else ""
     by = "" if first.claim == "1" else f"{first.classifier}, "
-    text = f"{first.attribute.capitalize()}{on}: **{first.symbol} {first.verdict}** ({by}{first.n_seeds} splits). {first.sentence}"
+    text = f"{first.attribute.capitalize()}{on}: **{first.symbol} {first.verdict}** ({by}{first.n_seeds} splits)."
+    text += "" if brief else f" {first.sentence}"
     text += f" By others: {_tally(others, first)}." if others else ""
     unseen = [v for v in verdicts if v.variant == "unseen"]
     return text + (f" On unseen captions: {_tally(unseen, first)}." if unseen else "")

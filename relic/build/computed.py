@@ -209,16 +209,16 @@ def _cell(claim: str, told: list[Verdict]) -> str:
 
 
 def counts(verdicts: list[Verdict]) -> str:
-    """How often each claim is supported on our recorded runs, as a list."""
-    ours = [v for v in verdicts if v.source == RECORDED]
+    """The verdicts on our recorded runs by claim and attribute, as a list."""
     lines = []
     for claim, text in claims.CLAIMS.items():
-        told = [
-            f"{v.symbol} {v.verdict} ({v.attribute}, {v.by}, {v.variant})"
-            for v in ours
-            if v.claim == claim
+        ours = [v for v in verdicts if (v.source, v.claim) == (RECORDED, claim)]
+        names = [
+            name for name in ("gender", "race", "age") if any(v.attribute == name for v in ours)
         ]
-        lines.append(f"- **{claim}** {text} {'; '.join(told) or 'Not judged on our runs yet'}.")
+        told = [report.told([v for v in ours if v.attribute == n], brief=True) for n in names]
+        lines.append(f"- **{claim}** {text}")
+        lines += [f"  - {each}" for each in told or ["Not judged on our runs yet."]]
     return "\n".join(lines)
 
 
