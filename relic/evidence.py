@@ -107,7 +107,7 @@ def select(
     runs = runs[runs["vocabulary"].isin(["", vocabulary])]
     plain, runs = runs["classifier"], runs.assign(classifier=labelled(runs))
     asked = where.get("classifier")
-    if asked and asked not in set(runs["classifier"]) and asked in set(plain):
+    if isinstance(asked, str) and asked not in set(runs["classifier"]) and asked in set(plain):
         where["classifier"] = min(runs.loc[plain == asked, "classifier"], key=len)
     for column, value in where.items():
         if value is not None:
@@ -126,20 +126,20 @@ def select(
 
 def from_runs(
     runs: pd.DataFrame,
-    source: str | None = None,
+    named: str | None = None,
     *,
     names: dict[str, str] | None = None,
     **choice,
 ) -> pd.DataFrame:
     """Paired runs: the score on generated captions beside the mean over human captions, by seed.
 
-    `choice`: as in `select`.
+    `named`: what to call their source; `choice`: as in `select`.
     """
     runs = select(runs, **choice) if len(runs) else runs
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
-    if source:
-        runs = runs.assign(source=source)
+    if named:
+        runs = runs.assign(source=named)
     keys = ["source", "corpus", "attribute", "classifier", "captioner", "seed"]
     parts = []
     for variant, (score, n_test) in VARIANTS.items():

@@ -202,7 +202,19 @@ def where_biased(study: pd.DataFrame | None = None, grid: pd.DataFrame | None = 
         f"The classifier's confidence alone, over {len(sure)} strengths of regularisation and without amplification, biases LIC_M by "
         f"{sure['bias of LIC_M'].min():+.1f} to {sure['bias of LIC_M'].max():+.1f} points and LIC by {sure['bias'].min():+.1f} to {sure['bias'].max():+.1f}."
     )
+    by = calibration_grid.classifier_table(grid)
+    by = by[(by["score"] == "plain") & (by["gain"] == 0.0)]
+    told.append(
+        f"The choice of classifier matters too: without amplification, from about {by['n_train'].mean():,.0f} training captions, LIC is "
+        + ", ".join(f"{row['bias']:+.1f} by {row['classifier']} ({_corpora(row)})" for _, row in by.iterrows()) + "."
+    )  # fmt: skip
     return minus(" ".join(told))
+
+
+def _corpora(row: pd.Series) -> str:
+    if row["corpora"] < 2:
+        return "one corpus"
+    return f"95 % {row['bias, low']:.1f} to {row['bias, high']:.1f}, {row['corpora']} corpora"
 
 
 def gender_score_adds(scores: pd.DataFrame | None = None) -> str:

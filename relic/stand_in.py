@@ -3,7 +3,7 @@
 import pandas as pd
 
 from relic import extensions
-from relic.evidence import MAIN, display_names, select
+from relic.evidence import MAIN, display_names, from_runs, select
 from relic.report import minus, span
 from relic.results import RECORDED
 from relic.stats import pearson_interval, tau_interval
@@ -31,6 +31,25 @@ def linear_for_lstm(runs: pd.DataFrame) -> str:
         f"r = {span(r_papers, 2)}, τ = {span(order_papers, 2)}. A training takes {fast:.2f} instead of {slow:,.0f} CPU "
         f"seconds, {slow / fast:,.0f} times less. "
         f"Our LSTM lies within {CLOSE:g} points of the papers' mean for {(off <= CLOSE).sum()} of {len(off)} captioners (largest gap {off.max():.1f})."
+        + lic_gap(runs)
+    )
+
+
+def lic_gap(runs: pd.DataFrame) -> str:
+    """How far LIC and its parts by the LSTM lie from those by the linear classifier, same splits."""
+    found = from_runs(runs, attribute="gender", source=RECORDED, classifier=["lstm", MAIN])
+    found = found[found["variant"] == "standard"].set_index(["captioner", "seed"])
+    parts = ["lic", "lic_model", "lic_data"]
+    lstm, linear = (found.loc[found["classifier"] == name, parts] for name in ("lstm", MAIN))
+    gap = (lstm - linear).dropna()
+    if gap.empty:
+        return ""
+    captioners, seeds = (gap.index.get_level_values(level).nunique() for level in (0, 1))
+    lic, model, data = gap.mean()
+    why = " Most of it is LIC_D: the LSTM learns less from human captions, so its LIC is larger." if lic > 0 and -data > abs(model) else ""  # fmt: skip
+    return (
+        f" On paired splits its LIC lies {lic:+.1f} points from the linear classifier's ({captioners} captioners, {seeds} splits): LIC_M "
+        f"{model:+.1f}, LIC_D {data:+.1f}.{why}"
     )
 
 

@@ -134,6 +134,17 @@ def test_linear_and_lstm_are_compared_on_the_same_seeds(runs):
     assert "is open" in stand_in.linear_for_lstm(upside_down)
 
 
+def test_where_the_lstms_lic_differs_follows_its_runs(runs):
+    assert stand_in.lic_gap(runs) == ""
+    lstm = runs[runs["seed"].isin([0, 12])].assign(classifier="lstm", recipe="upstream")
+    lower = lstm.assign(score=lstm["score"] - 6 * (lstm["captions"] == "human"))
+    told = stand_in.lic_gap(pd.concat([runs, lower]))
+    assert "+6.0 points from the linear classifier's (9 captioners, 2 splits)" in told
+    assert "LIC_D -6.0. Most of it is LIC_D" in told
+    raised = lstm.assign(score=lstm["score"] + 6 * (lstm["captions"] == "model"))
+    assert "Most of it" not in stand_in.lic_gap(pd.concat([runs, raised]))
+
+
 def test_where_lic_is_biased_follows_study_and_grid():
     study, grid = read_study(), read_grid()
     assert "holds its level" in findings.where_biased(study, grid)
