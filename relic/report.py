@@ -71,12 +71,12 @@ def told(verdicts: list[Verdict], brief: bool = False) -> str:
     by = "" if first.claim == "1" else f"{first.classifier}, "
     text = f"{first.attribute.capitalize()}{on}: **{first.symbol} {first.verdict}** ({by}{first.n_seeds} splits)."
     text += "" if brief else f" {first.sentence}"
-    text += f" By others: {_tally(others, first)}." if others else ""
+    text += f" By others: {tally(others, first)}." if others else ""
     unseen = [v for v in verdicts if v.variant == "unseen"]
-    return text + (f" On unseen captions: {_tally(unseen, first)}." if unseen else "")
+    return text + (f" On unseen captions: {tally(unseen, first)}." if unseen else "")
 
 
-def _tally(verdicts: list[Verdict], first: Verdict) -> str:
+def tally(verdicts: list[Verdict], first: Verdict) -> str:
     """Verdicts with who gave them."""
     parts = []
     for word, symbol in SYMBOLS.items():

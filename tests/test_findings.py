@@ -92,7 +92,8 @@ def test_the_equalizers_lead_follows_the_unseen_captions(runs):
     assert text.startswith(f"**{findings.SURVIVES[claims.NOT_SUPPORTED]}**")
     other = changed.assign(classifier="lstm", recipe="upstream")
     text = findings.repetition(judged(pd.concat([runs, other])), runs)
-    assert text.startswith(f"**{findings.DEPENDS}**")
+    assert text.startswith(f"**{findings.SURVIVES[claims.SUPPORTED]}**")
+    assert "Other classifiers: ✗ not supported (lstm)." in text
 
 
 def test_a_gain_on_unseen_captions_is_not_called_a_loss(runs):
