@@ -6,6 +6,7 @@ Each run is stored as it finishes: a kill loses only the runs at work.
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -21,7 +22,7 @@ from relic.errors import RelicError
 from relic.runs import Run, compute, describe
 from relic.store import Store
 
-TOGETHER = 10  # runs on the same captions that one worker does in a row
+TOGETHER = 20  # runs on the same captions that one worker does in a row: ten seeds, two recipes
 DEATHS = 2  # times a worker may die over a bundle before its runs count as failed
 SLOW = ("lstm", "bert-ft")  # minutes a run: each is a bundle of its own
 
@@ -175,7 +176,10 @@ def _local(source: Source, runs: list[Run], store: Store, workers: int) -> Itera
     context = multiprocessing.get_context("spawn")
     while waiting:
         lost: list[Bundle] = []
-        with _single_threads(), ProcessPoolExecutor(workers, mp_context=context) as pool:
+        with (
+            _single_threads(),
+            ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent) as pool,
+        ):
             futures: dict[Future, Bundle] = {}
             try:
                 for bundle in waiting:
@@ -201,6 +205,16 @@ def _local(source: Source, runs: list[Run], store: Store, workers: int) -> Itera
                     bundle.runs, "its worker process died, more than once"
                 )
                 yield bundle
+
+
+def _end_with_parent() -> None:
+    """A worker whose sweep is killed ends too: left alone it would wait for work for ever."""
+
+    def watch():
+        multiprocessing.parent_process().join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 class _single_threads:  # noqa: N801 - used as a with statement

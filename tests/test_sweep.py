@@ -109,8 +109,12 @@ def test_kill_9_then_again(tmp_path):
     while len(store.missing(runs)) > 30:
         assert process.poll() is None
         time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGKILL)
+    os.kill(process.pid, signal.SIGKILL)
     process.wait()
+    until = time.time() + 20
+    while subprocess.run(["pgrep", "-g", str(process.pid)], capture_output=True).stdout:
+        assert time.time() < until, "its workers live on"
+        time.sleep(0.05)
     before = times_written(store, runs)
     assert 10 <= len(before) < 40
     again = started(tmp_path)
