@@ -89,7 +89,7 @@ def bert_ft_step():
             steps.zero_grad(set_to_none=True)
             value.backward()
             steps.step()
-        return float(value)
+        return value.item()
 
     picked = [b for b in batches(lengths, np.random.default_rng(0)) if len(b) == 64][:12]
     encoder.eval()  # without dropout the two must agree

@@ -1,12 +1,10 @@
 """Tables of the claim pages, computed from evidence, recorded runs and their outcomes."""
 
 from collections.abc import Iterable
-from itertools import combinations
 
 import pandas as pd
-from scipy.stats import rankdata
 
-from relic.claims import MARGIN, PAIRS, complete, gender_minus, groups, rankings
+from relic.claims import MARGIN, PAIRS, gender_minus, groups
 from relic.evidence import (
     MAIN,
     PAPER_SEEDS,
@@ -29,11 +27,6 @@ from relic.stats import (
     every_one,
     from_spread,
     holm,
-    kendall_w,
-    kendall_w_p,
-    rank_sets,
-    tau,
-    tau_p,
 )
 from relic.store import Store
 
@@ -168,30 +161,6 @@ def subset_table(runs: pd.DataFrame, attributes: Iterable[str]) -> pd.DataFrame:
     return table
 
 
-def agreement_table(evidence: pd.DataFrame, attributes: Iterable[str]) -> pd.DataFrame:
-    """How alike classifiers order captioners, by source: Kendall's W and τ with permutation p."""
-    rows = []
-    kept = evidence[evidence["attribute"].isin(list(attributes))]
-    for keys, group in kept.groupby(["attribute", "source", "variant"], sort=False):
-        parts = complete(group)
-        if len(parts) < 2:
-            continue
-        points, names = rankings(parts)[0], list(parts)
-        found = {"W": kendall_w(points), "p of W": kendall_w_p(points)}
-        for i, j in combinations(range(len(names)), 2):
-            row = {
-                "attribute": keys[0],
-                "source": source_name(keys[1]),
-                "captions": keys[2],
-                "classifiers": f"{names[i]} – {names[j]}",
-                "captioners": points.shape[1],
-                "τ": tau(points[i], points[j]),
-                "p of τ": tau_p(points[i], points[j]),
-            }
-            rows.append(row | found)
-    return pd.DataFrame(rows)
-
-
 def how_many(evidence: pd.DataFrame, attributes: Iterable[str]) -> pd.DataFrame:
     """How many captioners amplify, by source: each on its own, at least so many, all of them."""
     rows = []
@@ -207,34 +176,6 @@ def how_many(evidence: pd.DataFrame, attributes: Iterable[str]) -> pd.DataFrame:
         }  # fmt: skip
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def rank_table(group: pd.DataFrame) -> pd.DataFrame:
-    """Rank of each captioner by LIC with the ranks that other splits might give."""
-    names = sorted(group["captioner"].unique())
-    points, drawn = rankings({"": group})
-    ranks = rankdata(-points[0], method="min").astype(int)
-    table = pd.DataFrame(
-        {
-            "captioner": names,
-            "LIC": points[0],
-            "rank": ranks,
-            "95 % of ranks": [f"{low} to {high}" for low, high in rank_sets(drawn[0])],
-        }
-    )
-    return table.sort_values("rank", ignore_index=True)
-
-
-def lic_by_classifier(evidence: pd.DataFrame, source: str, attribute: str) -> pd.DataFrame:
-    """Mean LIC by captioner and classifier of a source, standard captions, for a figure."""
-    kept = evidence[(evidence["source"] == source) & (evidence["attribute"] == attribute)]
-    kept = kept[kept["variant"] == "standard"]
-    rows = [
-        {"captioner": name, "classifier": classifier, "LIC": each.mean}
-        for classifier, part in complete(kept).items()
-        for name, each in means(part).items()
-    ]
-    return pd.DataFrame(rows, columns=["captioner", "classifier", "LIC"])
 
 
 def both_attributes(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:

@@ -139,10 +139,12 @@ def _told(about: dict, claim: str, interval: Interval, seeds: int, verdict: str,
 
 
 def complete(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Evidence by classifier, of those classifiers that judged all captioners."""
+    """Evidence by classifier, of those that judged all captioners, on more than one split if two did."""
     names = set(rows["captioner"])
     by = dict(iter(rows.groupby("classifier", sort=False)))
-    return {name: part for name, part in by.items() if set(part["captioner"]) == names}
+    found = {name: part for name, part in by.items() if set(part["captioner"]) == names}
+    sure = {n: part for n, part in found.items() if part["seed"].isna().any() or part["seed"].nunique() > 1}  # fmt: skip
+    return sure if len(sure) > 1 else found
 
 
 def encoders(rows: pd.DataFrame) -> Verdict:
@@ -162,7 +164,7 @@ def encoders(rows: pd.DataFrame) -> Verdict:
         f"τ = {least:.2f} ({told}; 1 is the same order, 0 is chance)."
     )
     rest = [name for name in rows["classifier"].unique() if name not in parts]
-    sentence += f" Left out, for they did not judge all: {', '.join(rest)}." if rest else ""
+    sentence += f" Left out (not all captioners, or one split): {', '.join(rest)}." if rest else ""
     kept = rows[rows["classifier"].isin(parts)]
     seeds = min(each.n for part in parts.values() for each in means(part).values())
     verdict = judge(found, SAME_ORDER)

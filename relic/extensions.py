@@ -1,5 +1,6 @@
 """Tables of the extensions that need no more than stored runs: age, vocabulary, unseen captions, masked images."""
 
+import numpy as np
 import pandas as pd
 
 from relic import paths
@@ -110,6 +111,25 @@ def by_vocabulary(runs: pd.DataFrame, source: str, attribute: str) -> pd.DataFra
                 row |= {"LIC_D": data[name], **found[name].interval()._asdict()}
                 rows.append(row | {"seeds": found[name].n})
     return pd.DataFrame(rows)
+
+
+def vocabulary_lead(tables: dict[str, pd.DataFrame]) -> str:
+    """Whether the way human words are replaced moves LIC by more than its own size, in words."""
+    wides = [
+        table[table["classifier"] == MAIN].pivot_table(index="captioner", columns="series", values="mean")
+        for table in tables.values() if len(table)
+    ]  # fmt: skip
+    wides = [wide for wide in wides if set(VOCABULARIES) <= set(wide)]
+    if not wides:
+        return ""
+    base = np.mean([wide["captioner"].mean() for wide in wides])
+    moved = np.mean([(wide["none"] - wide["captioner"]).mean() for wide in wides])
+    share = abs(moved) / base
+    size = "Little" if share < 0.25 else "Part of it" if share < 0.75 else "Most of it"
+    return (
+        f"**{size}: without any replacement mean LIC moves by {moved:+.1f} points, from {base:.1f} to {base + moved:.1f}** "
+        f"(mean over {len(wides)} attributes)."
+    )
 
 
 def vocabulary_sentence(table: pd.DataFrame, attribute: str) -> str:
@@ -251,7 +271,14 @@ def masked_images(runs: pd.DataFrame) -> pd.DataFrame:
 
 def masked_sentence(table: pd.DataFrame) -> str:
     """Where the leak comes from, in words."""
-    lines = []
+    by = table.pivot(index="series", columns="images", values="change")
+    person, objects = by["person masked"], by["objects masked"]
+    lead = "Both." if (person >= objects).any() and (person < objects).any() else "From the things around, mostly."  # fmt: skip
+    lead = "From the person, mostly." if (person < objects).all() else lead
+    lines = [
+        f"**{lead}** Masking the person lowers LIC_M by {-person.max():.1f} to {-person.min():.1f} points, masking the "
+        f"objects by {-objects.max():.1f} to {-objects.min():.1f} (COCO captions, gender, linear).\n"
+    ]
     for name, part in table.groupby("series", sort=False):
         by = part.set_index("images")
         told = [
@@ -264,61 +291,3 @@ def masked_sentence(table: pd.DataFrame) -> str:
             f"- **{name}**: LIC_M {by.loc['whole image', 'mean']:.1f} on whole images; {'; '.join(told)}."
         )
     return "\n".join(lines)
-
-
-def recipes(runs: pd.DataFrame, attribute: str) -> pd.DataFrame:
-    """LIC_M of BERT-pre by captioner and recipe, with what tells confidence from knowledge."""
-    kept = runs[runs["classifier"] == "bert-pre"]  # by its name alone: all encoders and recipes
-    kept = select(kept, attribute=attribute, captions="model")
-    rows = []
-    for recipe in kept["recipe"].unique():
-        part = kept[kept["recipe"] == recipe]
-        part = part.assign(captioner=part["captioner"].map(display_names()))
-        for name in in_order(part["captioner"]):
-            one = part[part["captioner"] == name]
-            row = {
-                "captioner": name,
-                "series": recipe,
-                **estimate(one["score"]).interval()._asdict(),
-            }
-            row |= {"accuracy": one["accuracy"].mean(), "AUC": one["auc"].mean()}
-            rows.append(row | {"seeds": len(one), "test images": round(one["n_test"].mean())})
-    return pd.DataFrame(rows)
-
-
-def recipe_sentence(table: pd.DataFrame) -> str:
-    """What the recipe alone does to LIC_M and to AUC, in words."""
-    if table.empty or not {"5e-5x20", "1e-5x5"} <= set(table["series"]):
-        return "Both recipes are not recorded yet."
-    wide = table.pivot(index="captioner", columns="series", values=["mean", "AUC"]).dropna(
-        axis=1, how="all"
-    )
-    pairs = [("5e-5x20", "1e-5x5", "off"), ("5e-5x20-dropout", "1e-5x5-dropout", "on")]
-    lines = []
-    for long, short, dropout in pairs:
-        if ("mean", short) in wide and ("mean", long) in wide:
-            gap = (wide["mean", short] - wide["mean", long]).dropna()
-            auc = (wide["AUC", short] - wide["AUC", long]).dropna()
-            lines.append(
-                f"- Encoder dropout {dropout}, {len(gap)} captioners: 5 epochs at 1e-5 score {gap.mean():+.1f} points against 20 at "
-                f"5e-5 ({gap.min():+.1f} to {gap.max():+.1f}); AUC changes by {auc.mean():+.1f}."
-            )
-    papers = recipe_papers()["difference"]
-    lines.append(
-        f"- In the papers (BERT-base) RELIC lies {papers.mean():+.1f} points from the others "
-        f"({papers.min():+.1f} to {papers.max():+.1f})."
-    )
-    return "The recipe alone, on the same captions (COCO, gender, MiniLM):\n\n" + "\n".join(lines)
-
-
-def recipe_papers() -> pd.DataFrame:
-    """Published BERT-pre LIC_M for gender: RELIC minus the mean of the other two papers."""
-    lic = published("lic")
-    lic = lic[lic["variant"].isna() & (lic["attribute"] == "gender") & (lic["metric"] == "LIC_M")]
-    wide = lic[lic["classifier"] == "BERT-pre"].pivot(
-        index="captioner", columns="source", values="mean"
-    )
-    others = wide.drop(columns="relic2023").mean(axis=1)
-    table = pd.DataFrame({"RELIC": wide["relic2023"], "others, mean": others})
-    table["difference"] = table["RELIC"] - table["others, mean"]
-    return table.loc[in_order(table.index)].reset_index()

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import pandas as pd
 
-from relic import extensions, report
+from relic import bert_recipes, extensions, report
 from relic.calibration import grid as calibration_grid
 from relic.calibration import report as calibration_report
 from relic.calibration import study as calibration
@@ -97,8 +97,8 @@ def repetition(verdicts: Iterable[Verdict], runs: pd.DataFrame) -> str:
     if not {"standard", "unseen"} <= set(main):
         return f"{NOT_YET}`{AGAIN}`."
     unseen = main["unseen"]
-    others = [v for v in four if v.variant == "unseen" and v.verdict != unseen.verdict]
-    rest = f" Other classifiers: {report.tally(others, unseen)}." if others else ""
+    others = [v for v in four if v.variant == "unseen" and v.classifier != MAIN]
+    rest = f" Other classifiers on unseen captions: {report.tally(others)}." if others else ""
     theirs, (first, second) = published("unseen_captions").set_index("captioner"), PAIRS[0]
     printed = theirs["lic_m"][first] - theirs["lic_m"][second]
     before = printed - theirs["difference"][first] + theirs["difference"][second]
@@ -168,7 +168,7 @@ def recipe(runs: pd.DataFrame) -> str:
         f"**{why}** RELIC's public code gives BERT-pre {mine}, Türk et al.'s (as Hirota et al.'s) {theirs}. RELIC's LIC_M and "
         f"LIC_D for it lie {-high:.1f} to {-low:.1f} points under the others'."
     )
-    table = extensions.recipes(runs[runs["source"] == RECORDED], "gender")
+    table = bert_recipes.by_recipe(runs[runs["source"] == RECORDED], "gender")
     wide = table.pivot(index="captioner", columns="series", values=["mean", "AUC"]) if len(table) else table  # fmt: skip
     if not {("mean", "5e-5x20"), ("mean", "1e-5x5")} <= set(wide):
         return minus(f"{text} Whether the recipe alone does that: not recorded yet, `{COMMANDS['recipe']}`.")  # fmt: skip

@@ -4,13 +4,15 @@ import pandas as pd
 
 from relic import paths
 from relic.data.corpus import Corpus
-from relic.evidence import BOTH
+from relic.evidence import BOTH, THIS_BUILD, from_runs, means
 from relic.material import Reading, usable_labels
-from relic.results import local_frame
+from relic.results import RECORDED, UNCHANGED, load_runs, local_frame
 from relic.runs import Run
 from relic.splits import PAPER_SEEDS
 from relic.store import Store
 from relic.sweep import Source, grid, sweep
+
+SAME = 1e-6  # points to which recorded scores are told; a last digit is rounded
 
 
 def own_store() -> Store:
@@ -89,3 +91,44 @@ def balanced_size(corpus: Corpus) -> int:
     reading = Reading("model", corpus.captioners[0])
     labels = usable_labels(corpus, reading, "paired", 0, 0)
     return 2 * int(labels.sum())
+
+
+def beside_recorded(own: pd.DataFrame, recorded: pd.DataFrame | None = None) -> str:
+    """How far this build's runs lie from the recorded ones, in words; nothing for other captions."""
+    recorded = load_runs() if recorded is None else recorded
+    recorded = recorded[recorded["corpus"].isin(own["corpus"])]
+    if recorded.empty:
+        return ""
+    both = own.merge(recorded, on=UNCHANGED, suffixes=("", "_recorded"))
+    apart = (both["score"] - both["score_recorded"]).abs()
+    other = int((both["fingerprint"] != both["fingerprint_recorded"]).sum())
+    told = f"**Beside the recorded runs:** {len(both):,} of this build's {len(own):,} runs are recorded too"
+    if len(both):
+        told += f"; their scores differ by at most {max(apart.max(), SAME):.2g} points"
+    told += f" ({other:,} of them read other captions or labels)" if other else ""
+    lines = [f"{told}.\n"]
+    mine, theirs = from_runs(own, THIS_BUILD), from_runs(recorded, RECORDED)
+    for (attribute, name), group in mine.groupby(["attribute", "classifier"], sort=False):
+        same = theirs[(theirs["attribute"] == attribute) & (theirs["classifier"] == name)]
+        lines += _apart(
+            f"{attribute}, {name}", *(x[x["variant"] == "standard"] for x in (group, same))
+        )
+    return "\n".join(lines)
+
+
+def _apart(about: str, mine: pd.DataFrame, theirs: pd.DataFrame) -> list[str]:
+    """LIC of this build minus the recorded mean, over captioners."""
+    ours, known = means(mine), means(theirs)
+    gaps = [ours[name].mean - known[name].mean for name in ours if name in known]
+    if not gaps:
+        return []
+    inside = [
+        known[name].interval().low <= ours[name].mean <= known[name].interval().high
+        for name in ours
+        if name in known and known[name].n > 1
+    ]
+    held = f", inside the recorded interval for {sum(inside)} of {len(inside)}" if inside else ""
+    return [
+        f"- LIC, {about}: this build minus the recorded mean lies between {min(gaps):+.1f} and {max(gaps):+.1f} points over "
+        f"{len(gaps)} captioners{held}."
+    ]

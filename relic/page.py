@@ -37,8 +37,9 @@ class Page:
         self.parameters = {key: notebook_globals[key] for key in annotated}
 
     def say(self, text: str) -> None:
-        """A paragraph of Markdown whose numbers were computed; they get a true minus sign."""
-        display(Markdown(re.sub(r"(?<![\w`])-(?=\d)", "−", text)))
+        """Markdown whose numbers were computed; they get a true minus sign. Nothing where it is empty."""
+        if text:
+            display(Markdown(re.sub(r"(?<![\w`])-(?=\d)", "−", text)))
 
     def table(
         self, frame: pd.DataFrame, name: str, caption: str, decimals: int = 1, folded: bool = False

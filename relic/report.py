@@ -62,30 +62,36 @@ def headline(verdicts: list[Verdict]) -> str:
 
 
 def told(verdicts: list[Verdict], brief: bool = False) -> str:
-    """The main classifier's verdict, with its sentence if not `brief`, the others', unseen captions."""
-    plain = sorted((v for v in verdicts if v.variant == "standard"), key=lambda v: v.classifier != MAIN)  # fmt: skip
+    """The main classifier's verdict, with its sentence if not `brief`; the others', and unseen captions."""
+    plain = _main_first(v for v in verdicts if v.variant == "standard")
     if not plain:
         return ""
-    first, others = plain[0], plain[1:]
+    first = plain[0]
     on = f", {first.claim[3:-1]}" if first.claim.startswith("3") else ""
     by = "" if first.claim == "1" else f"{first.classifier}, "
     text = f"{first.attribute.capitalize()}{on}: **{first.symbol} {first.verdict}** ({by}{first.n_seeds} splits)."
     text += "" if brief else f" {first.sentence}"
-    text += f" By others: {tally(others, first)}." if others else ""
-    unseen = [v for v in verdicts if v.variant == "unseen"]
-    return text + (f" On unseen captions: {tally(unseen, first)}." if unseen else "")
+    text += f" Other classifiers: {tally(plain[1:])}." if plain[1:] else ""
+    unseen = _main_first(v for v in verdicts if v.variant == "unseen")
+    if unseen:
+        also = f" (others: {tally(unseen[1:])})" if unseen[1:] else ""
+        text += f" On unseen captions: {unseen[0].symbol} {unseen[0].verdict}{also}."
+    return text
 
 
-def tally(verdicts: list[Verdict], first: Verdict) -> str:
-    """Verdicts with who gave them."""
+def _main_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    return sorted(verdicts, key=lambda v: v.classifier != MAIN)
+
+
+def tally(verdicts: list[Verdict]) -> str:
+    """How many classifiers say what, and who saw only part; the tables of verdicts name all."""
     parts = []
-    for word, symbol in SYMBOLS.items():
-        names = [v.by for v in verdicts if v.verdict == word]
-        who = f" ({', '.join(names)})"
-        if len(names) == len(verdicts) and first.classifier in names:
-            who = f" by all {len(names)} classifiers" if len(names) > 1 else ""
-        parts += [f"{symbol} {word}{who}"] if names else []
-    return "; ".join(parts)
+    for word in SYMBOLS:
+        these = [v for v in verdicts if v.verdict == word]
+        partly = [v.by for v in these if v.captioners < v.of]
+        told = f" ({', '.join(partly)})" if partly else ""
+        parts += [f"{len(these)} {word}{told}"] if these else []
+    return ", ".join(parts)
 
 
 def paper_line(verdicts: list[Verdict]) -> str:

@@ -25,6 +25,7 @@ COLUMNS = [  # of `relic results show --csv`
     "score", "accuracy", "auc", "unseen_score", "n_train", "n_test", "n_unseen", "seconds",
 ]  # fmt: skip
 TEXT = [name for name in DESCRIPTION if Run.__dataclass_fields__[name].type is str]
+UNCHANGED = [name for name in DESCRIPTION if name not in ("fingerprint", "code")]  # what was asked
 DIGITS = 9
 
 
@@ -76,8 +77,7 @@ def _current(runs: pd.DataFrame) -> pd.DataFrame:
 
 def _told(runs: pd.DataFrame) -> pd.MultiIndex:
     """What runs are but for captions and code that may have changed since."""
-    told = [name for name in DESCRIPTION if name not in ("fingerprint", "code")]
-    return pd.MultiIndex.from_frame(runs[told])
+    return pd.MultiIndex.from_frame(runs[UNCHANGED])
 
 
 def _stored(store: Store, runs: pd.DataFrame) -> pd.DataFrame:

@@ -5,7 +5,16 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from relic import claim_figures, claim_tables, claims, evidence, local, report, results
+from relic import (
+    claim_figures,
+    claim_tables,
+    claims,
+    classifier_tables,
+    evidence,
+    local,
+    report,
+    results,
+)
 from relic.store import Store
 from relic.sweep import Source
 
@@ -89,7 +98,7 @@ def test_beside_papers_by_hand():
 
 
 def test_agreement_of_published_classifiers():
-    table = claim_tables.agreement_table(evidence.from_per_seed(), ["gender"])
+    table = classifier_tables.agreement_table(evidence.from_per_seed(), ["gender"])
     pair = table[table["classifiers"] == "bert-ft – lstm"].iloc[0]
     lic = evidence.from_per_seed().query("attribute == 'gender'")
     means = lic.groupby(["classifier", "captioner"])["lic"].mean()
@@ -98,12 +107,38 @@ def test_agreement_of_published_classifiers():
     assert pair["p of τ"] < 0.01
 
 
-def test_rank_table_puts_the_largest_first():
-    lstm = evidence.from_per_seed().query("attribute == 'gender' and classifier == 'lstm'")
-    table = claim_tables.rank_table(lstm)
-    assert table.loc[0, "captioner"] == "NIC+Equalizer"
-    assert table.loc[0, "95 % of ranks"] == "1 to 1"
-    assert list(table["rank"]) == list(range(1, 10))
+def test_rank_table_has_a_column_a_classifier():
+    frame = evidence.from_per_seed().assign(source=results.RECORDED)
+    table = classifier_tables.rank_table(frame, "gender").set_index("captioner")
+    assert set(table) == {"lstm", "bert-ft", "bert-pre"}
+    assert table.loc["NIC+Equalizer", "lstm"] == "1 (1 to 1)"
+    assert sorted(int(cell.split()[0]) for cell in table["lstm"]) == list(range(1, 10))
+    one = frame[frame["seed"] == frame["seed"].min()]
+    assert classifier_tables.rank_table(one, "gender")["lstm"].str.endswith("(one split)").all()
+
+
+def test_every_classifier_and_the_papers_beside_it():
+    found, runs = evidence.gather(), results.load_runs()
+    table = classifier_tables.every_classifier(found, runs, "gender")
+    kept = found[(found["source"] == results.RECORDED) & (found["attribute"] == "gender")]
+    assert len(table) == len(kept.drop_duplicates(["classifier", "variant", "captioner"]))
+    main = classifier_tables.main_rows(table).set_index("captioner")
+    assert list(main["human captions a seed"].unique()) == [5]
+    assert (main["LIC"] - (main["LIC_M"] - main["LIC_D"])).abs().max() < 1e-9
+    beside = classifier_tables.papers_by_classifier(found, runs, "gender")
+    same = beside[beside["our classifier"] != evidence.MAIN]
+    ours = same["our classifier"].str.split(" ").str[0]
+    assert len(same)
+    assert (same["their classifier"] == ours).all()
+
+
+def test_a_figure_of_classifiers_leaves_out_intervals_from_two_splits():
+    frame = evidence.from_per_seed().assign(source=results.RECORDED)
+    few = frame[
+        (frame["classifier"] != "lstm") | frame["seed"].isin(sorted(frame["seed"].unique())[:2])
+    ]
+    shown = classifier_tables.intervals_by_classifier(few, "gender")
+    assert set(shown["series"]) == {"bert-ft", "bert-pre"}
 
 
 def test_unseen_lead_of_turk():
@@ -121,7 +156,7 @@ def test_headline_and_paper_line_follow_the_verdicts():
     ours = claims.judge_all(frame.assign(source=results.RECORDED))
     text = report.headline(report.select(ours, "2"))
     assert "Gender: **✗ not supported** (bert-ft, 10 splits)." in text
-    assert "By others: ✓ supported (bert-pre, lstm)." in text
+    assert "Other classifiers: 2 supported." in text
 
 
 def test_forest_and_slopes_draw_every_row():
@@ -129,7 +164,7 @@ def test_forest_and_slopes_draw_every_row():
     axes = claim_figures.forest(claim_tables.estimates(lstm, "all"), xlabel="LIC")
     assert axes.get_yticklabels()[0].get_text() == "NIC"
     assert len(axes.get_yticklabels()) == 9
-    ranks = claim_tables.lic_by_classifier(evidence.from_per_seed(), "turk2023", "gender")
+    ranks = classifier_tables.lic_by_classifier(evidence.from_per_seed(), "turk2023", "gender")
     axes = claim_figures.slopes(ranks)
     assert len(axes.texts) == 9
     plt.close("all")

@@ -76,7 +76,14 @@ def test_a_classifier_without_all_captioners_does_not_count_in_claim_1():
     rows = [rows[0], rows[1].assign(classifier="bert-pre"), body(classifier="lstm", A=[5.0])]
     found = verdict(pd.concat(rows), "1")
     assert (found.classifier, found.n_seeds, found.captioners) == ("linear, bert-pre", 2, 3)
-    assert found.sentence.endswith("Left out, for they did not judge all: lstm.")
+    assert found.sentence.endswith("Left out (not all captioners, or one split): lstm.")
+
+
+def test_a_classifier_with_one_split_does_not_count_where_two_have_more():
+    rows = [body(A=[5.0, 5.1], B=[4.0, 4.1], C=[1.0, 1.1])] * 2
+    single = body(A=[1.0], B=[2.0], C=[3.0]).assign(classifier="bert-ft")
+    found = verdict(pd.concat([rows[0], rows[1].assign(classifier="bert-pre"), single]), "1")
+    assert (found.classifier, found.estimate) == ("linear, bert-pre", 1.0)
 
 
 def test_one_split_says_nothing_sure_about_the_order():

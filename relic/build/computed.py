@@ -30,6 +30,7 @@ from relic.figures import PAPERS
 from relic.page import figure_html, table_html
 from relic.paths import RESULTS
 from relic.published import published
+from relic.published.report import Findings
 from relic.results import RECORDED, load_runs, read_published
 
 PAGES = {
@@ -51,6 +52,12 @@ COLUMNS = {
     "RELIC 2023": ("relic2023 table", "standard"),
     "Türk et al. 2023": ("turk2023", "standard"),
     "this build": (evidence.THIS_BUILD, "standard"),
+}
+QUESTIONS = {
+    "Do they amplify?": [("2", "gender"), ("2", "race")],
+    "Race less than gender?": [("3 (LIC_M)", "race"), ("3 (LIC)", "race")],
+    "Does the Equalizer add to it?": [("4", "gender"), ("4", "race")],
+    "Does the classifier matter?": [("1", "gender"), ("1", "race")],
 }
 
 STAND_IN = "*"  # in a narrow cell, for the encoder that stands in for BERT-base
@@ -112,22 +119,21 @@ def built(executed: Path) -> list[Verdict]:
 
 
 def answer(verdicts: list[Verdict]) -> str:
-    """Three sentences: what our recorded runs say about amplification, race, and the Equalizer."""
+    """What our recorded runs say about each claim, and why the papers disagree."""
     ours = {
-        (v.claim, v.attribute, v.variant): v
+        (v.claim, v.attribute): v
         for v in verdicts
-        if v.source == RECORDED and v.classifier == evidence.MAIN
+        if (v.source, v.variant) == (RECORDED, "standard")
+        and (v.classifier == evidence.MAIN or v.claim == "1")
     }
     lines = []
-    for title, keys in (
-        ("Do they amplify?", [("2", "gender"), ("2", "race")]),
-        ("Race less than gender?", [("3 (LIC_M)", "race"), ("3 (LIC)", "race")]),
-        ("Does the Equalizer add to it?", [("4", "gender"), ("4", "race")]),
-    ):
-        told = [ours[(*key, "standard")] for key in keys if (*key, "standard") in ours]
+    for title, keys in QUESTIONS.items():
+        told = [ours[key] for key in keys if key in ours]
         parts = [f"{_what(v)} **{v.symbol} {v.verdict}**: {v.sentence}" for v in told]
         lines += [f"- **{title}** " + " ".join(parts)] if parts else []
-    return "\n".join(lines) or report.NO_RECORD
+    lines = lines or [report.NO_RECORD, ""]
+    papers = Findings(published("lic"), published("lic_per_seed"), published("recipes"))
+    return "\n".join([*lines, f"- **Why do the papers disagree?** {papers.brief()}"])
 
 
 def _what(verdict: Verdict) -> str:

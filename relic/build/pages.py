@@ -26,8 +26,10 @@ STATUS = """# Status of this build
 
 Profile `{profile}`, compiled {now} UTC. {summary}
 
-| notebook | status | seconds | started (UTC) | commit | data | parameters |
-|---|---|---:|---|---|---|---|
+{shared}
+
+| notebook | status | seconds | parameters |
+|---|---|---:|---|
 {rows}
 
 {failures}
@@ -90,23 +92,31 @@ def status_page(profile: str, records: dict[str, Record | None]) -> str:
         profile=profile,
         now=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
         summary=f"**{len(bad)} of {len(records)} notebooks failed.**" if bad else summary,
+        shared=_shared([record for record in records.values() if record]),
         rows="\n".join(_row(name, record) for name, record in records.items()),
         failures="\n\n".join(f":::{{danger}} {r.notebook}\n{literal(r.failure)}\n:::" for r in bad),
         total=duration(sum(record.seconds for record in records.values() if record)),
     )
 
 
+def _shared(records: list[Record]) -> str:
+    """When, at which commit and on which data the notebooks ran; mostly the same for all."""
+    if not records:
+        return ""
+    started = sorted(time.strftime("%Y-%m-%d %H:%M", time.gmtime(r.started)) for r in records)
+    commits = dict.fromkeys(f"`{r.commit}`" + " with changes" * r.dirty for r in records)
+    data = dict.fromkeys(f"`{r.data[:12]}`" for r in records)
+    return f"Started between {started[0]} and {started[-1]} UTC; commit {', '.join(commits)}; data {', '.join(data)}."
+
+
 def _row(name: str, record: Record | None) -> str:
     cells = [f"[{name}](notebooks/{name}.ipynb)"]
     if record is None:
-        cells += ["not run", *[""] * 5]
+        cells += ["not run", "", ""]
     else:
         cells += [
             {OK: "✓ ok", FAILED: "✗ failed"}.get(record.status, "interrupted"),
             f"{record.seconds:.1f}",
-            time.strftime("%Y-%m-%d %H:%M", time.gmtime(record.started)),
-            f"`{record.commit}`" + (" + changes" if record.dirty else ""),
-            f"`{record.data[:12]}`",
             literal(", ".join(f"{k} = {v}" for k, v in record.parameters.items()) or "–"),
         ]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -216,16 +216,22 @@ def classifier_sentence(table: pd.DataFrame) -> str:
 def null_headline(study: pd.DataFrame, zeros: pd.DataFrame, chance: pd.DataFrame) -> str:
     """The null checks in three sentences."""
     parts = [headline(study)]
-    for _, row in zeros[(zeros["source"] == RECORDED) & (zeros["classifier"] == MAIN)].iterrows():
+    kept = zeros[(zeros["source"] == RECORDED) & (zeros["classifier"] == MAIN)]
+    if len(kept):
+        sizes = ", ".join(f"{row['largest |LIC|']:.1f} ({row['attribute']})" for _, row in kept.iterrows())  # fmt: skip
         parts.append(
-            f"- **Human against human, {row['attribute']}** ({row['corpus']}, {MAIN}, {row['seeds']:.0f} splits, "
-            f"{row['n_test']:.0f} test images): {row['miss 0']:.0f} of {row['intervals']:.0f} intervals "
-            f"miss 0; typical size {row['typical |LIC|']:.1f}, largest {row['largest |LIC|']:.1f} points."
+            f"- **Human against human** ({kept['corpus'].iloc[0]}, {MAIN}, {kept['seeds'].min():.0f} splits): {kept['miss 0'].sum():.0f} of "
+            f"{kept['intervals'].sum():.0f} intervals miss 0; the largest LIC among people is {sizes} points."
         )
-    for _, row in chance.iterrows():
+    for (source, corpus), part in chance.groupby(["source", "corpus"], sort=False):
         parts.append(
-            f"- **Permuted labels, {row['attribute']}, {row['captions']} captions** ({row['corpus']}, "
-            f"{row['runs']:.0f} runs, {row['source']}): accuracy {row['accuracy']:.1f} % (95 % "
-            f"{row['accuracy, low']:.1f} to {row['accuracy, high']:.1f}), score {row['score']:.1f}."
+            f"- **Labels at random** ({corpus}, {source}, {part['runs'].sum():.0f} runs): accuracy {part['accuracy'].min():.1f} to "
+            f"{part['accuracy'].max():.1f} %, by attribute and captions; {_misses(part)}. The score is {part['score'].min():.1f} to {part['score'].max():.1f}, not "
+            "25: a classifier that knows nothing is a little sure of it all the same."
         )
     return "\n".join([parts[0], "", *parts[1:]])
+
+
+def _misses(chance: pd.DataFrame) -> str:
+    apart = ((chance["accuracy, low"] > 50) | (chance["accuracy, high"] < 50)).sum()
+    return f"{apart} of {len(chance)} intervals miss 50"

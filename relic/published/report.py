@@ -54,6 +54,15 @@ class Findings:
             f"{self._slip_in_words()}."
         )
 
+    def brief(self) -> str:
+        """How far the papers agree, and what most of the rest comes from, in one sentence."""
+        beyond = self.pairs[self.pairs["beyond"]]
+        return (
+            f"They agree within their printed spread in {len(self.pairs) - len(beyond)} of {len(self.pairs)} comparisons. "
+            f"{int(relic_pre(beyond).sum())} of the other {len(beyond)} involve RELIC's BERT-pre, trained for "
+            f"{self.recipe_in_words('relic2023')} instead of {self.recipe_in_words('hirota2022')}."
+        )
+
     def recipe(self) -> str:
         """Cause (a): what RELIC's BERT-pre column shows."""
         ranges = {name: f"{signed(a)} to {signed(b)}" for name, (a, b) in self.gap.items()}
