@@ -1,13 +1,11 @@
 """Tables about captioners, classifiers and what they cost: the papers' and ours."""
 
-from pathlib import Path
-
 import pandas as pd
 
+from relic import datacard
 from relic.attribute import load_attribute
 from relic.claim_tables import recorded_estimates
 from relic.evidence import MAIN, display_names, labelled, select
-from relic.extensions import AGREEMENT
 from relic.figures import PAPERS
 from relic.published import published
 from relic.records import read_record
@@ -117,7 +115,7 @@ def wrong(runs: pd.DataFrame) -> str:
     return f"wrong in {', '.join(told)} of cases" if told else "not measured yet"
 
 
-def age_agreement(file: Path = AGREEMENT) -> str:
+def age_agreement() -> str:
     """How well those who labelled age agree, as recorded."""
-    row = pd.read_csv(file).iloc[0]
+    row = datacard.recorded("agreement").iloc[0]
     return f"agree on {row['labels']} in {row['agreement (%)']:.0f} % of {row['pairs']:,} pairs (κ = {row[KAPPA]:.2f})"

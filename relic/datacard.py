@@ -7,9 +7,45 @@ from pathlib import Path
 import pandas as pd
 from sklearn.metrics import cohen_kappa_score
 
+from relic import paths, records
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.text import masked_captions, tokenize
+
+RECORD = "data"  # the tables of the real captions, kept in results/
+
+
+def record(corpora: list[Corpus]) -> list[Path]:
+    """Keep the counts of the real captions, so that a book built without them shows them too."""
+    if any(corpus.synthetic for corpus in corpora):
+        raise RelicError("the embedded corpus is not recorded", expected="RELIC_DATA set")
+    captions = [caption_summary(c).assign(attribute=c.attribute.name) for c in corpora]
+    tables = {
+        "labels": label_counts(corpora),
+        "captions": pd.concat(captions, ignore_index=True),
+        "sources": human_sources(corpora).rename(columns={"source": "from"}),
+        "agreement": annotator_agreement(paths.real_data()),
+    }
+    return [records.write_record(RECORD, name, table) for name, table in tables.items()]
+
+
+def recorded(name: str) -> pd.DataFrame:
+    """A recorded table of the real captions."""
+    file = records.home(RECORD) / f"{name}.csv"
+    return records.read_part(file).drop(columns="source").convert_dtypes()
+
+
+def recorded_summary() -> str:
+    """The real captions in a few sentences, from the record."""
+    labels = recorded("labels")
+    lines = ["Our recorded numbers rest on captions of **COCO images**:", ""]
+    for attribute, part in labels.groupby("attribute", sort=False):
+        classes = " and ".join(f"{row['images']:,} {row['label']}" for _, row in part.iterrows())
+        lines.append(
+            f"- **{attribute}**: {part['images'].sum():,} images ({classes}), human captions for "
+            f"{part['with human captions'].sum():,}"
+        )
+    return "\n".join([*lines, ""])
 
 
 def summary(corpora: list[Corpus]) -> str:
@@ -20,7 +56,8 @@ def summary(corpora: list[Corpus]) -> str:
         if first.synthetic
         else "real captions of COCO images"
     )
-    lines = [f"This page describes the **{first.name}**, {kind}.", ""]
+    said = "This build ran on" if first.synthetic else "This page describes"
+    lines = [f"{said} the **{first.name}**, {kind}.", ""]
     for corpus in corpora:
         classes = " and ".join(f"{n:,} {name}" for name, n in corpus.label_counts().items())
         lines.append(

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from relic import paths
+from relic import datacard, paths
 from relic.errors import RelicError
 from relic.evidence import MAIN, display_names, from_runs, means, select
 from relic.material import VOCABULARIES
@@ -12,7 +12,6 @@ from relic.report import in_order
 from relic.results import RECORDED
 from relic.stats import Estimate, estimate
 
-AGREEMENT = paths.RESULTS / "age_agreement.csv"  # numbers only: how often annotators agree
 IMAGES = {
     "unmasked": "whole image",
     "masked_obj": "objects masked",
@@ -70,10 +69,8 @@ def noise_sentence(table: pd.DataFrame) -> str:
 def agreement() -> pd.DataFrame:
     """How well age annotators agree: from the real data where they are, else as recorded."""
     if paths.real_data() and (paths.real_data() / "age_annotations").is_dir():
-        from relic.datacard import annotator_agreement
-
-        return annotator_agreement(paths.real_data())
-    return pd.read_csv(AGREEMENT)
+        return datacard.annotator_agreement(paths.real_data())
+    return datacard.recorded("agreement")
 
 
 def upstream_table(runs: pd.DataFrame, attribute: str) -> pd.DataFrame:

@@ -44,10 +44,12 @@ def test_how_often_single_captions_are_misjudged():
     assert background.wrong(runs.iloc[:0]) == "not measured yet"
 
 
-def test_agreement_on_age_follows_its_record(tmp_path):
-    file = tmp_path / "age_agreement.csv"
-    file.write_text("labels,pairs,agreement (%),Cohen's κ\nold or young,1200,50.4,0.126\n")
-    said = background.age_agreement(file)
+def test_agreement_on_age_follows_its_record(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    (tmp_path / "data").mkdir()
+    text = "labels,pairs,agreement (%),Cohen's κ\nold or young,1200,50.4,0.126\n"
+    (tmp_path / "data" / "agreement.csv").write_text(text)
+    said = background.age_agreement()
     assert said == "agree on old or young in 50 % of 1,200 pairs (κ = 0.13)"
 
 

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from relic import datacard, paths
 from relic.attribute import load_attribute
 from relic.data.corpus import Corpus
+from relic.data.load import load_corpus
 from relic.datacard import (
     agreement_summary,
     annotator_agreement,
@@ -193,3 +195,28 @@ def test_real_agreement(real_data):
     assert both["agreement (%)"] == pytest.approx(82.8, abs=0.05)
     assert both["Cohen's κ"] == pytest.approx(0.63, abs=0.005)
     assert all_three["Cohen's κ"] == pytest.approx(0.52, abs=0.005)
+
+
+def test_the_recorded_card_has_the_papers_counts():
+    labels = datacard.recorded("labels").set_index(["attribute", "label"])["images"]
+    assert labels["gender"].to_dict() == {"Male": 7466, "Female": 3314}
+    assert labels["race"].to_dict() == {"Light": 9873, "Dark": 1096}
+    text = datacard.recorded_summary()
+    assert "- **age**: 7,038 images (4,603 old and 2,435 young), human captions for 7,038" in text
+
+
+def test_a_synthetic_card_is_not_recorded(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    with pytest.raises(RelicError, match="not recorded"):
+        datacard.record([planted_corpus("gender", images=100)])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_record_is_what_the_real_captions_give(real_data, tmp_path, monkeypatch):
+    kept = {
+        name: datacard.recorded(name) for name in ("labels", "captions", "sources", "agreement")
+    }
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    datacard.record([load_corpus(name, "real") for name in ("gender", "race", "age")])
+    for name, table in kept.items():
+        pd.testing.assert_frame_equal(datacard.recorded(name), table)

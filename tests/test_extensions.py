@@ -93,12 +93,34 @@ def test_masking_the_person_lowers_what_is_given_away(recorded):
         extensions.masked_images(recorded[recorded["attribute"] == "race"])
 
 
-def test_recorded_agreement_is_that_of_the_real_labels(real_data):
-    kept = pd.read_csv(extensions.AGREEMENT)
-    pd.testing.assert_frame_equal(kept, extensions.agreement(), check_exact=False)
-
-
 def test_vocabulary_of_the_paper():
     table = extensions.vocabulary_papers().set_index(["captioner", "classifier"])
     assert table.loc[("NIC+", "LSTM"), "LIC, human-top-n"] == -0.2
     assert table.loc[("NIC+", "BERT-ft"), "LIC, human-top-n"] == -2.4
+
+
+@pytest.mark.parametrize(
+    ("person", "objects", "said"),
+    [(-9.0, -2.0, "From the person, mostly."), (-1.0, -2.0, "From the things around, mostly.")],
+)
+def test_the_lead_on_masked_images_follows_the_changes(person, objects, said):
+    changes = {"whole image": 0.0, "objects masked": objects, "person masked": person}
+    rows = [
+        {"series": name, "images": label, "mean": 45.0 + change, "change": change, "change low": change - 1, "change high": change + 1}
+        for name in ("SAT", "OSCAR") for label, change in changes.items()
+    ]  # fmt: skip
+    text = extensions.masked_sentence(pd.DataFrame(rows))
+    assert text.startswith(f"**{said}** Masking the person lowers LIC_M by {-person} to {-person}")
+    rows[2]["change"] = 2 * objects - person  # SAT now the other way round
+    assert extensions.masked_sentence(pd.DataFrame(rows)).startswith("**Both.**")
+
+
+@pytest.mark.parametrize(("none", "said"), [(3.8, "Little"), (2.0, "Part of it"), (0.5, "Most of it")])  # fmt: skip
+def test_the_lead_on_vocabularies_follows_the_shift(none, said):
+    values = {"captioner": 4.0, "human-top-n": 3.9, "none": none}
+    table = pd.DataFrame(
+        [{"captioner": "NIC", "classifier": "linear", "series": k, "mean": v} for k, v in values.items()]
+    )  # fmt: skip
+    text = extensions.vocabulary_lead({"gender": table})
+    assert text.startswith(f"**{said}: ")
+    assert f"from 4.0 to {none}" in text

@@ -75,3 +75,13 @@ def check(
     report = check_files(directory)
     print(json.dumps(report.as_dict(), indent=1) if as_json else as_text(report))
     raise typer.Exit(0 if report.usable else 1)
+
+
+@app.command()
+def record() -> None:
+    """Keep the data card's counts of the real captions in results/data/: no label, no text."""
+    from relic.data import load_corpus
+    from relic.datacard import record as keep
+
+    corpora = [load_corpus(name, "real") for name in ("gender", "race", "age")]
+    print("\n".join(f"results/data/{file.name}" for file in keep(corpora)))
