@@ -145,9 +145,10 @@ def subset_table(runs: pd.DataFrame, attributes: Iterable[str]) -> pd.DataFrame:
     """Recorded LIC_M of `linear` on the images with human captions and on all labelled ones."""
     where = {"source": RECORDED, "captions": "model", "classifier": MAIN}
     kept = select(runs, split=["paired", "upstream"], attribute=list(attributes), **where)
-    kept = kept.assign(captioner=kept["captioner"].map(display_names()))
+    names = kept["captioner"].map(display_names())
+    kept = kept.assign(captioner=pd.Categorical(names, in_order(names)))
     wide = kept.pivot_table(
-        index=["attribute", "captioner"], columns="split", values=["score", "n_test"], sort=False
+        index=["attribute", "captioner"], columns="split", values=["score", "n_test"], observed=True
     )
     table = pd.DataFrame(
         {"attribute": wide.index.get_level_values(0), "captioner": wide.index.get_level_values(1)}
@@ -155,10 +156,10 @@ def subset_table(runs: pd.DataFrame, attributes: Iterable[str]) -> pd.DataFrame:
     for split, name in (("paired", "with human captions"), ("upstream", "all images")):
         if ("score", split) in wide:
             table[f"LIC_M, {name}"] = wide["score", split].to_numpy()
-            table[f"test images, {name}"] = wide["n_test", split].to_numpy().round()
+            table[f"test images, {name}"] = wide["n_test", split].to_numpy().round().astype(int)
     if len(table.columns) == 6:
         table["difference"] = table.iloc[:, 2] - table.iloc[:, 4]
-    return table
+    return table.astype({"captioner": str})
 
 
 def how_many(evidence: pd.DataFrame, attributes: Iterable[str]) -> pd.DataFrame:

@@ -68,7 +68,7 @@ def every_classifier(evidence: pd.DataFrame, runs: pd.DataFrame, attribute: str)
 def main_rows(table: pd.DataFrame) -> pd.DataFrame:
     """Of that table the main classifier on all test captions."""
     kept = table[(table["classifier"] == MAIN) & (table["captions"] == "standard")]
-    return kept.drop(columns=["classifier", "captions"])
+    return kept.drop(columns=["classifier", "captions", "human captions a seed"])
 
 
 def intervals_by_classifier(evidence: pd.DataFrame, attribute: str) -> pd.DataFrame:

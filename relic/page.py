@@ -45,9 +45,9 @@ class Page:
         self, frame: pd.DataFrame, name: str, caption: str, decimals: int = 1, folded: bool = False
     ) -> None:
         """A table with its caption, and the same as CSV behind a link; folded away if long."""
-        shown = table_html(frame, f"{self.name}_{name}.csv", caption, decimals)
+        shown = table_html(frame, f"{self.name}_{name}.csv", "" if folded else caption, decimals)
         if folded:
-            shown = f'<details class="relic-folded"><summary>As a table</summary>{shown}</details>'
+            shown = f'<details class="relic-folded"><summary>As a table: {_text(caption)}</summary>{shown}</details>'
         display(HTML(shown))
 
     def figure(self, axes: plt.Axes, alt: str, caption: str) -> None:

@@ -32,6 +32,7 @@ from relic.paths import RESULTS
 from relic.published import published
 from relic.published.report import Findings
 from relic.results import RECORDED, load_runs, read_published
+from relic.stats import Interval
 
 PAGES = {
     "1": "notebooks/10_claim1_encoders",
@@ -129,11 +130,19 @@ def answer(verdicts: list[Verdict]) -> str:
     lines = []
     for title, keys in QUESTIONS.items():
         told = [ours[key] for key in keys if key in ours]
-        parts = [f"{_what(v)} **{v.symbol} {v.verdict}**: {v.sentence}" for v in told]
-        lines += [f"- **{title}** " + " ".join(parts)] if parts else []
+        parts = [f"{_what(v)} **{v.symbol} {v.verdict}**: {_short(v)}" for v in told]
+        lines += [report.minus(f"- **{title}** " + " ".join(parts))] if parts else []
     lines = lines or [report.NO_RECORD, ""]
     papers = Findings(published("lic"), published("lic_per_seed"), published("recipes"))
     return "\n".join([*lines, f"- **Why do the papers disagree?** {papers.brief()}"])
+
+
+def _short(verdict: Verdict) -> str:
+    """The sentence of a verdict; for claim 1 no more than its number."""
+    if verdict.claim != "1":
+        return verdict.sentence
+    found = report.span(Interval(verdict.estimate, verdict.low, verdict.high), 2)
+    return f"the least alike of its classifiers order the captioners with τ = {found}."
 
 
 def _what(verdict: Verdict) -> str:
