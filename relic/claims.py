@@ -19,7 +19,6 @@ from relic.stats import (
     Estimate,
     Interval,
     drawn_means,
-    equivalence,
     holm,
     smallest_tau,
     smallest_taus,
@@ -157,10 +156,10 @@ def encoders(rows: pd.DataFrame) -> Verdict:
         # the draws add noise to values that hold some already, so the interval leans low
         low, high = np.quantile(smallest_taus(drawn), [0.025, 0.975])
         found = Interval(least, min(float(low), least), max(float(high), least))
-        told = f"95 % {found.low:.2f} to {found.high:.2f}"
+        told = f"95 % {found.low:.2f} to {found.high:.2f}, leaning low"
     about = rows.iloc[0].to_dict() | {"classifier": ", ".join(parts)}
     sentence = (
-        f"The least alike of {len(parts)} classifiers order the {points.shape[1]} captioners with "
+        f"The least alike of {len(parts)} classifiers ({', '.join(parts)}) order the {points.shape[1]} captioners with "
         f"τ = {least:.2f} ({told}; 1 is the same order, 0 is chance)."
     )
     rest = [name for name in rows["classifier"].unique() if name not in parts]
@@ -258,6 +257,5 @@ def equalizer(group: pd.DataFrame, about: dict, pair: tuple[str, str] = PAIRS[0]
     verdict = judge(interval, MARGIN if race else 0, above=not race)
     sentence = f"LIC of {pair[0]} minus LIC of {pair[1]}: {_words(found)}."
     if race and not np.isnan(found.error):
-        p = equivalence(found, MARGIN)
-        sentence += f" Equal within {MARGIN:g} point: p = {p:.2g}."
+        sentence += f" Less than {MARGIN:g} point more: p = {found.p_below(MARGIN):.2g}."
     return _verdict(about, "4", found, verdict, sentence, group, 2)

@@ -102,7 +102,8 @@ def rank_table(evidence: pd.DataFrame, attribute: str) -> pd.DataFrame:
     kept, wide = kept[kept["variant"] == "standard"], {}
     for name, group in kept.groupby("classifier", sort=False):
         ranks = _ranks(group).set_index("captioner")
-        wide[name] = ranks["rank"].astype(str) + " (" + ranks["95 % of ranks"] + ")"
+        part = "" if len(ranks) == kept["captioner"].nunique() else f" (of {len(ranks)})"
+        wide[name + part] = ranks["rank"].astype(str) + " (" + ranks["95 % of ranks"] + ")"
     table = pd.DataFrame(wide).reindex(in_order(kept["captioner"]))
     main = [name for name in table if name == MAIN]
     return (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from relic.claims import SYMBOLS, Verdict
+from relic.claims import Verdict
 from relic.evidence import MAIN, TABLE, THIS_BUILD
 from relic.figures import ORDER, PAPERS
 from relic.planted.process import CAPTIONERS
@@ -57,7 +57,11 @@ def headline(verdicts: list[Verdict]) -> str:
     keys = dict.fromkeys((v.claim, v.attribute) for v in ours if v.variant == "standard")
     if not keys:
         return NO_RECORD
-    lines = [told([v for v in ours if (v.claim, v.attribute) == key]) for key in keys]
+    several = len({claim.split()[0] for claim, _ in keys}) > 1
+    lines = [
+        f"Claim {claim[0]}, " * several + told([v for v in ours if (v.claim, v.attribute) == (claim, name)])
+        for claim, name in keys
+    ]  # fmt: skip
     return "On our recorded runs (COCO captions):\n\n" + "\n".join(f"- {each}" for each in lines)
 
 
@@ -71,11 +75,11 @@ def told(verdicts: list[Verdict], brief: bool = False) -> str:
     by = "" if first.claim == "1" else f"{first.classifier}, "
     text = f"{first.attribute.capitalize()}{on}: **{first.symbol} {first.verdict}** ({by}{first.n_seeds} splits)."
     text += "" if brief else f" {first.sentence}"
-    text += f" Other classifiers: {tally(plain[1:])}." if plain[1:] else ""
+    text += f" Others: {tally(plain[1:])}." if plain[1:] else ""
     unseen = _main_first(v for v in verdicts if v.variant == "unseen")
+    one = f"{unseen[0].symbol} {unseen[0].verdict}" if unseen else ""
     if unseen:
-        also = f" (others: {tally(unseen[1:])})" if unseen[1:] else ""
-        text += f" On unseen captions: {unseen[0].symbol} {unseen[0].verdict}{also}."
+        text += f" On unseen captions: {one if first.claim == '1' else tally(unseen)}."
     return text
 
 
@@ -84,14 +88,12 @@ def _main_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def tally(verdicts: list[Verdict]) -> str:
-    """How many classifiers say what, and who saw only part; the tables of verdicts name all."""
-    parts = []
-    for word in SYMBOLS:
-        these = [v for v in verdicts if v.verdict == word]
-        partly = [v.by for v in these if v.captioners < v.of]
-        told = f" ({', '.join(partly)})" if partly else ""
-        parts += [f"{len(these)} {word}{told}"] if these else []
-    return ", ".join(parts)
+    """What each classifier says, in symbols, and which of them saw part of the captioners only."""
+    told = []
+    for v in verdicts:
+        part = f" ({v.captioners} of {v.of} captioners)" if v.captioners < v.of else ""
+        told.append(f"{v.classifier.replace(' (MiniLM)', '/MiniLM')}{part} {v.symbol}")
+    return ", ".join(told)
 
 
 def paper_line(verdicts: list[Verdict]) -> str:

@@ -158,7 +158,7 @@ def test_headline_and_paper_line_follow_the_verdicts():
     ours = claims.judge_all(frame.assign(source=results.RECORDED))
     text = report.headline(report.select(ours, "2"))
     assert "Gender: **✗ not supported** (bert-ft, 10 splits)." in text
-    assert "Other classifiers: 2 supported." in text
+    assert "Others: bert-pre ✓, lstm ✓." in text
 
 
 def test_forest_and_slopes_draw_every_row():

@@ -36,7 +36,7 @@ def test_vocabulary_by_hand():
     assert table["mean"].to_dict() == {"captioner": 6, "human-top-n": 5, "none": 4}
     sentence = extensions.vocabulary_sentence(table.reset_index(), "age")
     assert "mean LIC 6.0" in sentence
-    assert "-2.0 (-2.0 to -2.0) with `none`" in sentence
+    assert "-2.0 (over captioners -2.0 to -2.0) with `none`" in sentence
     other = pd.DataFrame(runs[:4]).assign(classifier="bert-pre", score=[60.0, 60, 40, 40])
     both = extensions.by_vocabulary(pd.concat([pd.DataFrame(runs), other]), "recorded", "age")
     assert extensions.vocabulary_sentence(both, "age") == sentence  # by linear alone
@@ -106,7 +106,7 @@ def test_vocabulary_of_the_paper():
 def test_the_lead_on_masked_images_follows_the_changes(person, objects, said):
     changes = {"whole image": 0.0, "objects masked": objects, "person masked": person}
     rows = [
-        {"series": name, "images": label, "mean": 45.0 + change, "change": change, "change low": change - 1, "change high": change + 1}
+        {"series": name, "images": label, "mean": 45.0 + change, "change": change, "change low": change - 1, "change high": change + 1, "seeds": 10, "test images": 450}
         for name in ("SAT", "OSCAR") for label, change in changes.items()
     ]  # fmt: skip
     text = extensions.masked_sentence(pd.DataFrame(rows))

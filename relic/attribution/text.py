@@ -168,7 +168,9 @@ def shown_words(heavy: pd.DataFrame) -> pd.DataFrame:
     whose = heavy["captions"].map({"model": "generated", "human": "human"})
     frame = heavy[["word", "n", "mean", "low", "high"]].assign(share=100 * heavy["share"])
     frame.insert(1, "captions", whose)
-    return frame.rename(columns={"low": "95 % from", "high": "to", "share": "share (%)"})
+    return frame.rename(
+        columns={"low": "95 % over captions, from", "high": "to", "share": "share (%)"}
+    )
 
 
 def differences_text(found: pd.DataFrame, done: list[Attributed], corpus: Corpus, classifier: str, pair: list[str]) -> str:  # fmt: skip
@@ -186,9 +188,9 @@ def shown_differences(found: pd.DataFrame, corpus: Corpus, pair: list[str], top:
             "mean_a": first,
             "n_b": f"n, {second}",
             "mean_b": second,
-            "low": "95 % from",
+            "low": "95 % over captions, from",
             "high": "to",
-            "p": "p, corrected",
+            "p": "p over captions, corrected",
         }
     )
 

@@ -18,6 +18,7 @@ from relic.page import figure_html, table_html
 from relic.report import minus
 
 FILES = "80_your_captions_"  # begins the name of every table's CSV, as on other pages
+NOT_ASKED = "<p>Not computed: caption metrics were not asked for (<code>accuracy</code>), and no objects were given.</p>"
 CITATION = (
     "Please cite the metric (Hirota, Nakashima & Garcia, Quantifying Societal Bias Amplification in Image "
     "Captioning, CVPR 2022) and this software (CITATION.cff)."

@@ -61,6 +61,11 @@ QUESTIONS = {
     "Does the classifier matter?": [("1", "gender"), ("1", "race")],
 }
 
+WORDS = {
+    claims.SUPPORTED: "yes, every captioner",
+    claims.UNDECIDED: "undecided",
+    claims.NOT_SUPPORTED: "not every captioner",
+}
 STAND_IN = "*"  # in a narrow cell, for the encoder that stands in for BERT-base
 
 
@@ -69,7 +74,7 @@ def fill(stage: Path, executed: Path) -> None:
     found, runs = evidence.gather(), load_runs()
     verdicts = claims.judge_all(found) + built(executed)
     parts = {
-        "answer": lambda: answer(verdicts),
+        "answer": lambda: f"{lead(verdicts, found)}\n\n{answer(verdicts)}",
         "figure": lambda: figure(found),
         "matrix": lambda: matrix(verdicts),
         "counts": lambda: counts(verdicts),
@@ -117,6 +122,27 @@ def built(executed: Path) -> list[Verdict]:
                 told = re.findall(r'data-verdict="([^"]*)"', shown)
                 found += [Verdict(**json.loads(html.unescape(each))) for each in told]
     return [verdict for verdict in found if verdict.source == evidence.THIS_BUILD]
+
+
+def lead(verdicts: list[Verdict], found: pd.DataFrame) -> str:
+    """The question of the title, answered in plain words from claim 2."""
+    ours = {
+        (v.attribute, v.variant): v.verdict
+        for v in verdicts
+        if (v.source, v.claim, v.classifier) == (RECORDED, "2", evidence.MAIN)
+    }
+    parts = []
+    for name in ("gender", "race"):
+        if (name, "standard") not in ours or (name, "unseen") not in ours:
+            continue
+        shown = claim_tables.recorded_estimates(found, name, evidence.MAIN)
+        lic = shown[shown["series"] == "all test captions"]["mean"]
+        parts.append(
+            f"For {name}: **{WORDS[ours[name, 'standard']]}** over all captions (LIC {lic.min():.1f} to {lic.max():.1f} points, {len(lic)} captioners), "
+            f"**{WORDS[ours[name, 'unseen']]}** over captions that the classifier did not meet in training."
+        )
+    told = " Judged by our linear classifier; the others are in the table." if parts else ""
+    return report.minus(" ".join(parts) + told)
 
 
 def answer(verdicts: list[Verdict]) -> str:

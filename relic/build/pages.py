@@ -28,11 +28,13 @@ Profile `{profile}`, compiled {now} UTC. {summary}
 
 {shared}
 
-| notebook | status | seconds | parameters |
-|---|---|---:|---|
+| notebook | status | seconds |
+|---|---|---:|
 {rows}
 
 {failures}
+
+{parameters}
 
 Notebooks together: {total} of computing. The table comes from the build's own records, because
 papermill's metadata calls a cell that timed out, or whose kernel died, completed.
@@ -93,6 +95,7 @@ def status_page(profile: str, records: dict[str, Record | None]) -> str:
         now=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
         summary=f"**{len(bad)} of {len(records)} notebooks failed.**" if bad else summary,
         shared=_shared([record for record in records.values() if record]),
+        parameters=_parameters(records),
         rows="\n".join(_row(name, record) for name, record in records.items()),
         failures="\n\n".join(f":::{{danger}} {r.notebook}\n{literal(r.failure)}\n:::" for r in bad),
         total=duration(sum(record.seconds for record in records.values() if record)),
@@ -109,15 +112,25 @@ def _shared(records: list[Record]) -> str:
     return f"Started between {started[0]} and {started[-1]} UTC; commit {', '.join(commits)}; data {', '.join(data)}."
 
 
+def _parameters(records: dict[str, Record | None]) -> str:
+    """What each notebook was run with: a list, which a narrow screen can show."""
+    told = {
+        name: ", ".join(f"{k} = {v}" for k, v in record.parameters.items())
+        for name, record in records.items()
+        if record and record.parameters
+    }
+    lines = [f"- {name}: {literal(text)}" for name, text in told.items()]
+    return "\n".join(["## Parameters", "", *lines]) if lines else ""
+
+
 def _row(name: str, record: Record | None) -> str:
     cells = [f"[{name}](notebooks/{name}.ipynb)"]
     if record is None:
-        cells += ["not run", "", ""]
+        cells += ["not run", ""]
     else:
         cells += [
             {OK: "✓ ok", FAILED: "✗ failed"}.get(record.status, "interrupted"),
             f"{record.seconds:.1f}",
-            literal(", ".join(f"{k} = {v}" for k, v in record.parameters.items()) or "–"),
         ]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 

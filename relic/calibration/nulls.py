@@ -100,6 +100,17 @@ def permuted_lic(runs: pd.DataFrame) -> pd.DataFrame:
     return found.drop(columns="variant").assign(label=labels)
 
 
+def permuted_sentence(table: pd.DataFrame) -> str:
+    """Where LIC lies when the labels say nothing, by attribute, in words."""
+    told = []
+    for (source, attribute), part in table.groupby(["source", "attribute"], sort=False):
+        miss = int(((part["low"] > 0) | (part["high"] < 0)).sum())
+        told.append(
+            f"{attribute} ({source}): {part['mean'].mean():+.1f} points on average, {miss} of {len(part)} intervals miss 0"
+        )
+    return f"**LIC with labels at random**, {'; '.join(told)}. That much of LIC can come from the classifier's confidence alone."
+
+
 def _estimates(evidence: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for values, group in evidence.groupby(GROUP, sort=False):

@@ -127,7 +127,7 @@ def headline(study: pd.DataFrame) -> str:
         ]
         text += f" Below their level: {'; '.join(told)}."
     others = [METHODS[name] for name in good if name != "corrected"]
-    text += f" Not shown to miss their level: {'; '.join(others)}." if others else ""
+    text += f" No failure was found of: {'; '.join(others)}." if others else ""
     if first["corpora"] < calibration.CORPORA:
         text += (
             f" **The study is not finished: {calibration.CORPORA} corpora are planned**; "

@@ -29,7 +29,7 @@ def _recipe(findings: Findings) -> tuple[str, ...]:
         f"RELIC: all {(cells['metric'] != 'LIC').sum()} cells of LIC_M and LIC_D",
         f"{signed(low)} to {signed(high)} points",
         f"its public code has {mine}, the others' {theirs}; of {len(rest)} comparisons of RELIC's "
-        f"LSTM and BERT-ft {rest.sum()} lie beyond the spread. Not trained again here.",
+        f"LSTM and BERT-ft {rest.sum()} lie beyond the spread. Trained again here with another encoder: see *BERT-pre: does the recipe explain it?*",
     )
 
 
@@ -94,7 +94,7 @@ def _characters(bleu: pd.DataFrame) -> tuple[str, ...]:
             "BLEU-4 of characters, not of words",
             "Türk et al.: BLEU-4 column",
             f"{size} (synthetic captions)",
-            "public code; the printed column itself needs the real captions to be computed again",
+            "public code; the printed column itself is computed again on the page *Accuracy and bias*",
         )
     off = (known["characters"] - known["printed by Türk"]).abs().max()
     return (
