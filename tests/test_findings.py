@@ -73,7 +73,10 @@ def test_another_complete_classifier_is_told_and_carries_claim_1(runs):
     both = pd.concat([runs, runs.assign(classifier="lstm", recipe="upstream")])
     text = findings.claims_found(judged(both), both)
     assert "Others: lstm ✓. On unseen captions: linear ✗, lstm ✗." in text
-    assert "The least alike of 2 classifiers (linear, lstm) order the 9 captioners with τ = 1.00" in text
+    assert (
+        "The least alike of 2 classifiers (linear, lstm) order the 9 captioners with τ = 1.00"
+        in text
+    )
     some = both[(both["classifier"] == "linear") | both["captioner"].isin(["nic", "oscar"])]
     text = findings.claims_found(judged(some), some)
     assert "Others: lstm (2 of 9 captioners) ✓." in text  # claim 3, LIC_M

@@ -58,6 +58,28 @@ def test_answer_needs_recorded_runs(verdicts):
     assert "Gender **✓ supported**" in computed.answer(ours)
 
 
+def test_the_lead_follows_both_verdicts_on_amplification():
+    found = evidence.gather()
+    ours = claims.judge_all(found)
+    text = computed.lead(ours, found)
+    assert re.match(
+        r"For gender: \*\*[\w, ]+\*\* over all captions \(LIC [\d.−]+ to [\d.]+ points, 9 captioners\)",
+        text,
+    )
+    for verdict, words in computed.WORDS.items():
+        changed = [replace(v, verdict=verdict) if v.variant == "unseen" else v for v in ours]
+        assert f"**{words}** over captions that the classifier did not meet" in computed.lead(
+            changed, found
+        )
+    assert computed.lead([], found) == ""
+    answer = computed.answer(ours)
+    assert "**Does the classifier matter?** Gender" in answer
+    assert (
+        "involve RELIC's BERT-pre, trained for 5 epochs at 1e-5 instead of 20 epochs at 5e-5."
+        in answer
+    )
+
+
 def test_every_page_of_the_book_can_be_filled(tmp_path):
     for page in paths.BOOK.glob("*.md"):
         shutil.copy(page, tmp_path)
