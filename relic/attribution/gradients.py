@@ -34,7 +34,7 @@ from relic.errors import RelicError
 OUTPUTS = ("logit", "probability")  # log-odds of class 1, or its probability as in Türk et al.
 STEPS = {"lstm": 20, "bert-ft": 32}  # Gauss-Legendre points that give what 500 give, within 1 %
 REFERENCE = 500  # those of Türk et al.
-ROWS = 512  # interpolated captions a pass
+ROWS = 128  # interpolated captions a pass: with more, BERT-ft takes over 2 GB and is no faster
 FINE = 1000  # grid for the gradient of a kinked head
 
 
@@ -83,7 +83,9 @@ def attribute(
 
     if parts.states is None or plain:
         captum = LayerIntegratedGradients(output, parts.embedding)
-        integrate = partial(captum.attribute, n_steps=steps, method="gausslegendre")
+        integrate = partial(
+            captum.attribute, n_steps=steps, method="gausslegendre", internal_batch_size=ROWS
+        )
     else:
         integrate = partial(_by_product, parts=parts, squash=squash, steps=steps)
     read = {caption: parts.read(caption) for caption in dict.fromkeys(captions)}
