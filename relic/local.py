@@ -129,6 +129,6 @@ def _apart(about: str, mine: pd.DataFrame, theirs: pd.DataFrame) -> list[str]:
     ]
     held = f", inside the recorded interval for {sum(inside)} of {len(inside)}" if inside else ""
     return [
-        f"- LIC, {about}: this build minus the recorded mean lies between {min(gaps):+.1f} and {max(gaps):+.1f} points over "
+        f"- LIC, {about}: this build minus the recorded mean lies between {round(min(gaps), 1) + 0.0:+.1f} and {round(max(gaps), 1) + 0.0:+.1f} points over "
         f"{len(gaps)} captioners{held}."
     ]
