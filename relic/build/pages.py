@@ -107,7 +107,7 @@ def _shared(records: list[Record]) -> str:
     if not records:
         return ""
     started = sorted(time.strftime("%Y-%m-%d %H:%M", time.gmtime(r.started)) for r in records)
-    commits = dict.fromkeys(f"`{r.commit}`" + " with changes" * r.dirty for r in records)
+    commits = dict.fromkeys(f"`{r.commit}`" + (" with changes" if r.dirty else "") for r in records)
     data = dict.fromkeys(f"`{r.data[:12]}`" for r in records)
     return f"Started between {started[0]} and {started[-1]} UTC; commit {', '.join(commits)}; data {', '.join(data)}."
 
