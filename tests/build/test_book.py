@@ -255,7 +255,7 @@ def test_tables_of_results_have_a_caption_and_say_what_they_rest_on(tab, address
         assert loose.count() == 0
         captions = tab.eval_on_selector_all(
             "article .relic-table",
-            "all => all.map(t => t.querySelector('.caption, caption')?.textContent ?? '')",
+            "all => all.map(t => (t.closest('details.relic-folded')?.querySelector('summary') ?? t.querySelector('.caption, caption'))?.textContent ?? '')",
         )
         assert captions
         named = r"[Ss]ynthetic|COCO|[Pp]ublished|[Pp]aper|by source|RELIC|Türk|made-up|written for this page"
