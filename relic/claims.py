@@ -69,6 +69,11 @@ class Verdict:
         return self.classifier + (part if self.captioners < self.of else "")
 
     @property
+    def interval(self) -> Interval:
+        """The estimate with its 95 % interval."""
+        return Interval(self.estimate, self.low, self.high)
+
+    @property
     def symbol(self) -> str:
         """For those who cannot see colours."""
         return SYMBOLS[self.verdict]

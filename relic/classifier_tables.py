@@ -73,10 +73,7 @@ def main_rows(table: pd.DataFrame) -> pd.DataFrame:
 
 def intervals_by_classifier(evidence: pd.DataFrame, attribute: str) -> pd.DataFrame:
     """Recorded LIC by captioner and classifier, all test captions, for a figure; the main one first."""
-    kept = evidence[(evidence["source"] == RECORDED) & (evidence["attribute"] == attribute)]
-    kept = kept[kept["variant"] == "standard"]
-    names = sorted(kept["classifier"].unique(), key=lambda name: (name != MAIN, name))
-    parts = [estimates(kept[kept["classifier"] == name], name) for name in names]
+    parts = [estimates(part, name) for name, part in _standard(evidence, attribute).items()]
     shown = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
     return shown[shown["n"] >= FEWEST] if len(shown) else shown
 
@@ -98,32 +95,28 @@ def papers_by_classifier(
 
 def rank_table(evidence: pd.DataFrame, attribute: str) -> pd.DataFrame:
     """Ranks by recorded LIC: a row a captioner, a column a classifier; in brackets 95 % of the draws."""
+    parts = _standard(evidence, attribute)
+    names, wide = {name for part in parts.values() for name in part["captioner"]}, {}
+    for classifier, part in parts.items():
+        ranks = _ranks(part)
+        of = "" if len(ranks) == len(names) else f" (of {len(ranks)})"
+        wide[classifier + of] = ranks
+    return pd.DataFrame(wide).reindex(in_order(names)).rename_axis("captioner").reset_index()
+
+
+def _standard(evidence: pd.DataFrame, attribute: str) -> dict[str, pd.DataFrame]:
+    """Recorded evidence on all test captions by classifier, the main one first."""
     kept = evidence[(evidence["source"] == RECORDED) & (evidence["attribute"] == attribute)]
-    kept, wide = kept[kept["variant"] == "standard"], {}
-    for name, group in kept.groupby("classifier", sort=False):
-        ranks = _ranks(group).set_index("captioner")
-        part = "" if len(ranks) == kept["captioner"].nunique() else f" (of {len(ranks)})"
-        wide[name + part] = ranks["rank"].astype(str) + " (" + ranks["95 % of ranks"] + ")"
-    table = pd.DataFrame(wide).reindex(in_order(kept["captioner"]))
-    main = [name for name in table if name == MAIN]
-    return (
-        table[[*main, *(c for c in table if c not in main)]].rename_axis("captioner").reset_index()
-    )
+    by = dict(iter(kept[kept["variant"] == "standard"].groupby("classifier")))
+    return {name: by[name] for name in sorted(by, key=lambda name: (name != MAIN, name))}
 
 
-def _ranks(group: pd.DataFrame) -> pd.DataFrame:
+def _ranks(group: pd.DataFrame) -> dict[str, str]:
     """Rank of each captioner by LIC, 1 the largest, with the ranks that other splits might give."""
     names = sorted(group["captioner"].unique())
     points, drawn = rankings({"": group})
     ranks = rankdata(-points[0], method="min").astype(int)
-    table = pd.DataFrame(
-        {
-            "captioner": names,
-            "LIC": points[0],
-            "rank": ranks,
-            "95 % of ranks": ["one split"] * len(names)
-            if np.isnan(drawn).any()
-            else [f"{low} to {high}" for low, high in rank_sets(drawn[0])],
-        }
-    )
-    return table.sort_values("rank", ignore_index=True)
+    others = ["one split"] * len(names)
+    if not np.isnan(drawn).any():
+        others = [f"{low} to {high}" for low, high in rank_sets(drawn[0])]
+    return {name: f"{rank} ({each})" for name, rank, each in zip(names, ranks, others, strict=True)}

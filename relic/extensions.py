@@ -199,18 +199,24 @@ def unseen_table(
     )
 
 
-def grouped_sentence(runs: pd.DataFrame, attribute: str) -> str:
-    """What splits say that keep identical captions on one side; they are few, and uneven."""
+def grouped_table(runs: pd.DataFrame, attribute: str) -> pd.DataFrame:
+    """Recorded LIC on splits that keep identical captions on one side: every test caption is unseen."""
     table = unseen_table(runs, RECORDED, attribute, split="grouped")
-    table = (
-        table[(table["series"] == "all captions") & table["mean"].notna()] if len(table) else table
-    )
+    if table.empty:
+        return table
+    kept = table[(table["series"] == "all captions") & table["mean"].notna()]
+    return kept.drop(columns=["series", "share seen (%)"])
+
+
+def grouped_sentence(table: pd.DataFrame) -> str:
+    """What that table says; the splits are few, and uneven."""
     if table.empty:
         return ""
-    wide = (table["high"] - table["low"]).max()
+    mean, wide = table["mean"].mean(), (table["high"] - table["low"]).max()
+    open_ = ": too wide to confirm or deny the drop" if wide > mean else ""
     return (
-        f"Splits that keep identical captions on one side ({table['seeds'].min()} of them) give a mean LIC of {table['mean'].mean():.1f}, with intervals up to "
-        f"{wide:.0f} points wide: they neither confirm nor deny the drop."
+        f"Splits that keep identical captions on one side ({table['seeds'].min()} of them) give a mean LIC of {mean:.1f}, with intervals up to "
+        f"{wide:.0f} points wide{open_}."
     )
 
 

@@ -104,8 +104,8 @@ def repetition(verdicts: Iterable[Verdict], runs: pd.DataFrame) -> str:
     printed = theirs["lic_m"][first] - theirs["lic_m"][second]
     before = printed - theirs["difference"][first] + theirs["difference"][second]
     parts = [
-        f"**{SURVIVES[unseen.verdict]}** On LIC the lead is {span(_interval(main['standard']))} on all test captions and "
-        f"{span(_interval(unseen))} on those not seen in training (masked, {MAIN}, {unseen.n_seeds} splits).{rest}",
+        f"**{SURVIVES[unseen.verdict]}** On LIC the lead is {span(main['standard'].interval)} on all test captions and "
+        f"{span(unseen.interval)} on those not seen in training (masked, {MAIN}, {unseen.n_seeds} splits).{rest}",
         f"Türk et al. print a lead on LIC_M that falls from {before:.1f} to {printed:.1f} (LSTM, unseen as written). {_same_setting(runs, printed)}",
         _shrinks(runs[runs["source"] == RECORDED]),
     ]
@@ -120,6 +120,7 @@ def _shrinks(runs: pd.DataFrame) -> str:
         for variant, group in lic.groupby("variant")
     }
     table = extensions.unseen_table(runs, RECORDED, "gender")
+    grouped = extensions.grouped_table(runs, "gender")
     part = table[(table["classifier"] == MAIN) & table["mean"].notna()]
     by = part.pivot_table(index="captioner", columns="series", values=["mean", "LIC_M", "LIC_D"])
     every, unseen = (by.xs(name, axis=1, level=1) for name in ("all captions", "unseen, masked"))
@@ -129,12 +130,8 @@ def _shrinks(runs: pd.DataFrame) -> str:
         f"Amplification itself {'shrinks' if less else 'does not shrink'}: {seen.min():.0f} to {seen.max():.0f} % of a captioner's test captions "
         f"were seen in training; without them mean LIC goes from {every['mean'].mean():.1f} to {unseen['mean'].mean():.1f} (LIC_M from "
         f"{every['LIC_M'].mean():.1f} to {unseen['LIC_M'].mean():.1f}, LIC_D from {every['LIC_D'].mean():.1f} to {unseen['LIC_D'].mean():.1f}). It is surely above 0 (Holm) for "
-        f"{sure['unseen']} of {len(unseen)} captioners instead of {sure['standard']}. {extensions.grouped_sentence(runs, 'gender')}"
+        f"{sure['unseen']} of {len(unseen)} captioners instead of {sure['standard']}. {extensions.grouped_sentence(grouped)}"
     )
-
-
-def _interval(verdict: Verdict) -> Interval:
-    return Interval(verdict.estimate, verdict.low, verdict.high)
 
 
 def _same_setting(runs: pd.DataFrame, printed: float) -> str:
@@ -167,7 +164,7 @@ def _same_setting(runs: pd.DataFrame, printed: float) -> str:
 
 def recipe(runs: pd.DataFrame) -> str:
     """Why RELIC and Türk et al. disagree on BERT-pre, and what our runs of both recipes say."""
-    papers = Findings(published("lic"), published("lic_per_seed"), published("recipes"))
+    papers = Findings.of_papers()
     low, high = papers.gap["BERT-pre"]
     mine, theirs = (papers.recipe_in_words(name) for name in ("relic2023", "turk2023"))
     why = "They trained it differently." if mine != theirs else "Their recipes are the same."

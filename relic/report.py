@@ -77,8 +77,10 @@ def told(verdicts: list[Verdict], brief: bool = False) -> str:
     text += "" if brief else f" {first.sentence}"
     text += f" Others: {tally(plain[1:])}." if plain[1:] else ""
     unseen = _main_first(v for v in verdicts if v.variant == "unseen")
-    one = f"{unseen[0].symbol} {unseen[0].verdict}" if unseen else ""
     if unseen:
+        one = (
+            f"{unseen[0].symbol} {unseen[0].verdict}"  # claim 1 has one verdict for all classifiers
+        )
         text += f" On unseen captions: {one if first.claim == '1' else tally(unseen)}."
     return text
 

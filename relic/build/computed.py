@@ -32,7 +32,6 @@ from relic.paths import RESULTS
 from relic.published import published
 from relic.published.report import Findings
 from relic.results import RECORDED, load_runs, read_published
-from relic.stats import Interval
 
 PAGES = {
     "1": "notebooks/10_claim1_encoders",
@@ -159,16 +158,15 @@ def answer(verdicts: list[Verdict]) -> str:
         parts = [f"{_what(v)} **{v.symbol} {v.verdict}**: {_short(v)}" for v in told]
         lines += [report.minus(f"- **{title}** " + " ".join(parts))] if parts else []
     lines = lines or [report.NO_RECORD, ""]
-    papers = Findings(published("lic"), published("lic_per_seed"), published("recipes"))
-    return "\n".join([*lines, f"- **Why do the papers disagree?** {papers.brief()}"])
+    why = Findings.of_papers().brief()
+    return "\n".join([*lines, f"- **Why do the papers disagree?** {why}"])
 
 
 def _short(verdict: Verdict) -> str:
     """The sentence of a verdict; for claim 1 no more than its number."""
     if verdict.claim != "1":
         return verdict.sentence
-    found = report.span(Interval(verdict.estimate, verdict.low, verdict.high), 2)
-    return f"the least alike of its classifiers order the captioners with τ = {found}."
+    return f"the least alike of its classifiers order the captioners with τ = {report.span(verdict.interval, 2)}."
 
 
 def _what(verdict: Verdict) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from relic.published import CELL
+from relic.published import CELL, published
 from relic.published.causes import (
     corrected,
     equalizer_race,
@@ -34,6 +34,11 @@ class Findings:
             name: (gaps[f"{name}, lowest"].min(), gaps[f"{name}, highest"].max())
             for name in ("LSTM", "BERT-ft", "BERT-pre")
         }
+
+    @classmethod
+    def of_papers(cls) -> "Findings":
+        """From the project's own files."""
+        return cls(published("lic"), published("lic_per_seed"), published("recipes"))
 
     def answer(self) -> str:
         """The page in two sentences."""
