@@ -27,7 +27,7 @@ def captioners(evidence: pd.DataFrame) -> pd.DataFrame:
     accuracy = read_record("accuracy")
     if len(accuracy):
         kept = accuracy[(accuracy["metric"] == "CIDEr") & (accuracy["attribute"] == "gender")]
-        kept = kept[kept["captions"] == "standard"].set_index("captioner")["value"]
+        kept = kept[kept["caption_set"] == "standard"].set_index("captioner")["value"]
         table["CIDEr"] = table["captioner"].map(kept.rename(index=display_names()))
     for attribute in ("gender", "race"):
         found = recorded_estimates(evidence, attribute, MAIN)
@@ -73,7 +73,7 @@ def our_classifiers(runs: pd.DataFrame) -> pd.DataFrame:
 def batching() -> str:
     """What batches of one length do to the LSTM's LIC_M, on the papers' splits, in words."""
     runs = read_published()
-    runs = runs[(runs["classifier"] == "lstm") & (runs["split"] == "upstream") & (runs["images"] == "standard")]  # fmt: skip
+    runs = runs[(runs["classifier"] == "lstm") & (runs["split"] == "upstream") & (runs["caption_set"] == "standard")]  # fmt: skip
     wide = runs.pivot_table(index=["attribute", "captioner", "seed"], columns="batching", values="score")  # fmt: skip
     if "bucketed" not in wide:
         return (
@@ -109,7 +109,7 @@ def masked_words(attribute: str) -> str:
 
 def wrong(runs: pd.DataFrame) -> str:
     """How often the main classifier is wrong about a single caption, by attribute."""
-    kept = select(runs, classifier=MAIN, captions="model")
+    kept = select(runs, classifier=MAIN, side="model")
     share = 100 - kept.groupby("attribute")["accuracy"].mean()
     told = [f"{share[name]:.0f} % ({name})" for name in ("gender", "race", "age") if name in share]
     return f"wrong in {', '.join(told)} of cases" if told else "not measured yet"

@@ -11,7 +11,7 @@ from relic.stats import estimate
 def by_recipe(runs: pd.DataFrame, attribute: str) -> pd.DataFrame:
     """LIC_M of BERT-pre by captioner and recipe, with what tells confidence from knowledge."""
     kept = runs[runs["classifier"] == "bert-pre"]  # by its name alone: all encoders and recipes
-    kept = select(kept, attribute=attribute, captions="model")
+    kept = select(kept, attribute=attribute, side="model")
     rows = []
     for recipe in kept["recipe"].unique():
         part = kept[kept["recipe"] == recipe]

@@ -143,7 +143,7 @@ def marks(evidence: pd.DataFrame, attribute: str) -> pd.DataFrame:
 
 def subset_table(runs: pd.DataFrame, attributes: Iterable[str]) -> pd.DataFrame:
     """Recorded LIC_M of `linear` on the images with human captions and on all labelled ones."""
-    where = {"source": RECORDED, "captions": "model", "classifier": MAIN}
+    where = {"source": RECORDED, "side": "model", "classifier": MAIN}
     kept = select(runs, split=["paired", "upstream"], attribute=list(attributes), **where)
     names = kept["captioner"].map(display_names())
     kept = kept.assign(captioner=pd.Categorical(names, in_order(names)))
@@ -257,7 +257,7 @@ SEEN = {
 
 def seen_share(runs: pd.DataFrame) -> str:
     """How much of what the two captioners of claim 4 say to test images was seen in training."""
-    where = {"source": RECORDED, "attribute": "gender", "captions": "model"}
+    where = {"source": RECORDED, "attribute": "gender", "side": "model"}
     kept = select(runs, classifier=MAIN, **where)
     share = 100 * (1 - kept["n_unseen"] / kept["n_test"]).groupby(kept["captioner"]).mean()
     if not {"nic_plus", "nic_equalizer"} <= set(share.index):
@@ -283,7 +283,7 @@ def unseen_lead(runs: pd.DataFrame) -> pd.DataFrame:
             from_spread(cell["mean"], cell["std"], PAPER_SEEDS) for _, cell in cells.iterrows()
         ]
         rows.append(("Türk et al. 2023, lstm", label, found[0].minus(found[1]), None))
-    kept = select(runs, source=RECORDED, attribute="gender", captions="model")
+    kept = select(runs, source=RECORDED, attribute="gender", side="model")
     for classifier, part in kept.groupby("classifier", sort=False):
         for column, (label, count) in SEEN.items():
             wide = part.pivot_table(index="seed", columns="captioner", values=column)

@@ -11,6 +11,7 @@ from relic import paths, records
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.text import masked_captions, tokenize
+from relic.thinning import thinning
 
 RECORD = "data"  # the tables of the real captions, kept in results/
 
@@ -25,6 +26,9 @@ def record(corpora: list[Corpus]) -> list[Path]:
         "captions": pd.concat(captions, ignore_index=True),
         "sources": human_sources(corpora).rename(columns={"source": "from"}),
         "agreement": annotator_agreement(paths.real_data()),
+        "thinning": pd.concat(
+            [thinning(c) for c in corpora if (c.depth < c.depth.max()).any()], ignore_index=True
+        ),
     }
     return [records.write_record(RECORD, name, table) for name, table in tables.items()]
 

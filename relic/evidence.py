@@ -32,7 +32,7 @@ THIS_BUILD = "this build"
 RECIPES = {"linear": "C=0.1", "lstm": "upstream", "bert-ft": "1e-5x5", "bert-pre": "5e-5x20"}
 MAIN = "linear"  # the classifier that everything is recorded for
 TOLD = [  # what tells a run from others of the same source
-    "source", "corpus", "attribute", "classifier", "captioner", "captions", "images", "labels", "size",
+    "source", "corpus", "attribute", "classifier", "captioner", "side", "caption_set", "labels", "size",
     "caption_index", "vocabulary", "split", "seed",
 ]  # fmt: skip
 VARIANTS = {
@@ -93,7 +93,7 @@ def select(
     split: str | None = "paired",
     labels: str | None = "true",
     size: int | None = 0,
-    images: str | list[str] = "standard",
+    caption_set: str | list[str] = "standard",
     vocabulary: str = "captioner",
     **where,
 ) -> pd.DataFrame:
@@ -103,7 +103,7 @@ def select(
     or by its name: then with the papers' recipe. A run that is there twice with different scores
     (captions or code have changed since) is an error: no mean would be right.
     """
-    where |= {"split": split, "labels": labels, "size": size, "images": images}
+    where |= {"split": split, "labels": labels, "size": size, "caption_set": caption_set}
     runs = runs[runs["vocabulary"].isin(["", vocabulary])]
     plain, runs = runs["classifier"], runs.assign(classifier=labelled(runs))
     asked = where.get("classifier")
@@ -143,9 +143,9 @@ def from_runs(
     keys = ["source", "corpus", "attribute", "classifier", "captioner", "seed"]
     parts = []
     for variant, (score, n_test) in VARIANTS.items():
-        model = runs[runs["captions"] == "model"].groupby(keys)[[score, n_test]].mean()
+        model = runs[runs["side"] == "model"].groupby(keys)[[score, n_test]].mean()
         human = (
-            runs[runs["captions"] == "human"]
+            runs[runs["side"] == "human"]
             .groupby(keys)
             .agg(lic_data=(score, "mean"), human=("caption_index", _listed))
         )
@@ -248,11 +248,11 @@ def image_intervals(
     paired runs of one attribute and classifier; the same images test every captioner for a seed. A
     seed counts where both sides are there, as in the interval over seeds.
     """
-    sides = runs.groupby(["captioner", "seed"])["captions"].transform("nunique")
+    sides = runs.groupby(["captioner", "seed"])["side"].transform("nunique")
     outcomes = outcomes_of(runs[sides == len(BOTH)], store)
     if unseen:
         outcomes = outcomes[outcomes["unseen"]]
-    keys = ["image_id", "captioner", "captions"]
+    keys = ["image_id", "captioner", "side"]
     wide = outcomes.groupby(keys)["score"].agg(["sum", "count"]).unstack(keys[1:], fill_value=0)
     columns = list(wide["sum"].columns)
     known = {k: v for k, v in wanted.items() if all((c, s) in columns for c in v for s in BOTH)}

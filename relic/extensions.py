@@ -76,10 +76,10 @@ def agreement() -> pd.DataFrame:
 
 def upstream_table(runs: pd.DataFrame, attribute: str) -> pd.DataFrame:
     """Recorded LSTM runs on the papers' own splits beside the papers' LIC_M."""
-    where = {"source": RECORDED, "attribute": attribute, "classifier": "lstm", "captions": "model"}
-    kept = select(runs, split="upstream", images=["standard", "th10"], **where)
+    where = {"source": RECORDED, "attribute": attribute, "classifier": "lstm", "side": "model"}
+    kept = select(runs, split="upstream", caption_set=["standard", "th10"], **where)
     if attribute == "gender":  # upstream's LSTM script read NIC's other file
-        kept = kept[(kept["captioner"] != "nic") | (kept["images"] == "th10")]
+        kept = kept[(kept["captioner"] != "nic") | (kept["caption_set"] == "th10")]
     kept = kept.assign(captioner=kept["captioner"].map(display_names()))
     theirs = published("lic")
     theirs = theirs[theirs["variant"].isna() & (theirs["attribute"] == attribute)]
@@ -172,13 +172,13 @@ def unseen_table(
     runs: pd.DataFrame, source: str, attribute: str, split: str = "paired"
 ) -> pd.DataFrame:
     """LIC_M, LIC_D and LIC by captioner, classifier and definition of unseen, from run summaries."""
-    kept = select(runs, split=split, images=["standard", "th10"], attribute=attribute)
-    if split == "upstream" and "th10" in set(kept["images"]):  # what Türk et al. read for NIC
-        kept = kept[(kept["captioner"] != "nic") | (kept["images"] == "th10")]
+    kept = select(runs, split=split, caption_set=["standard", "th10"], attribute=attribute)
+    if split == "upstream" and "th10" in set(kept["caption_set"]):  # what Türk et al. read for NIC
+        kept = kept[(kept["captioner"] != "nic") | (kept["caption_set"] == "th10")]
     kept = kept.assign(captioner=kept["captioner"].map(display_names()))
     rows = []
     for (classifier, name), part in kept.groupby(["classifier", "captioner"], sort=False):
-        model, human = (part[part["captions"] == side] for side in ("model", "human"))
+        model, human = (part[part["side"] == side] for side in ("model", "human"))
         for label, (score, count) in SEEN.items():
             by_seed = model.groupby("seed")[score].mean()
             row = {"source": source, "classifier": classifier, "captioner": name, "series": label}
@@ -260,17 +260,17 @@ def unseen_papers(runs: pd.DataFrame) -> pd.DataFrame:
 
 def masked_images(runs: pd.DataFrame) -> pd.DataFrame:
     """LIC_M of SAT and OSCAR by what is masked in the image, on the images all sets share."""
-    kept = select(runs, images=list(IMAGES), source=RECORDED, classifier=MAIN)
+    kept = select(runs, caption_set=list(IMAGES), source=RECORDED, classifier=MAIN)
     if kept.empty:
         raise RelicError(
             "no runs on masked images are recorded",
             expected="gender: upstream masked the images for gender only",
-            mend="relic sweep --captioner sat,oscar --captions model --images masked_obj, then relic results publish",
+            mend="relic sweep --captioner sat,oscar --side model --caption-set masked_obj, then relic results publish",
         )
     rows = []
     for captioner in kept["captioner"].unique():
         part = kept[kept["captioner"] == captioner]
-        wide = part.pivot_table(index="seed", columns="images", values="score")
+        wide = part.pivot_table(index="seed", columns="caption_set", values="score")
         for key, label in IMAGES.items():
             if key in wide:
                 found = estimate(wide[key].dropna())
@@ -285,7 +285,7 @@ def masked_images(runs: pd.DataFrame) -> pd.DataFrame:
                     "change low": drop.interval().low,
                     "change high": drop.interval().high,
                 }
-                n = part.loc[part["images"] == key, "n_test"].mean()
+                n = part.loc[part["caption_set"] == key, "n_test"].mean()
                 rows.append(row | {"seeds": found.n, "test images": round(n)})
     return pd.DataFrame(rows)
 

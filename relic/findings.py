@@ -139,7 +139,7 @@ def _same_setting(runs: pd.DataFrame, printed: float) -> str:
     keys = {name: key for key, name in display_names().items()}
     same = runs[
         (runs["source"] == RECORDED) & (runs["attribute"] == "gender") & (runs["split"] == "upstream")
-        & (runs["captions"] == "model") & (runs["images"] == "standard")
+        & (runs["side"] == "model") & (runs["caption_set"] == "standard")
     ]  # fmt: skip
     told = []
     for classifier in ("lstm", MAIN):
@@ -254,7 +254,7 @@ def untested(runs: pd.DataFrame) -> str:
         f"{'.' if base else ': its weights were not to be had here. MiniLM stands in, and is named.'}"
     ]
     images = ours.assign(images_all=ours["n_train"] + ours["n_test"])
-    images = images[images["captions"] == "model"].pivot_table(
+    images = images[images["side"] == "model"].pivot_table(
         index="attribute", columns="split", values="images_all", aggfunc="max"
     )
     short = [
@@ -266,7 +266,7 @@ def untested(runs: pd.DataFrame) -> str:
         lines.append(
             f"- **Missing human captions.** Without upstream's `Human_Ann` files LIC rests on {' and '.join(short)}. LIC_M alone needs no human captions."
         )
-    human = ours[(ours["captions"] == "human") & (ours["split"] == "upstream")]
+    human = ours[(ours["side"] == "human") & (ours["split"] == "upstream")]
     absent = sorted({"gender", "race"} - set(human["attribute"]))
     if absent:
         lines.append(

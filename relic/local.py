@@ -26,16 +26,16 @@ def paired_grid(
     *,
     seeds: list[int],
     caption_indices: list[int] | range = range(5),
-    captions: tuple[str, ...] = BOTH,
+    sides: tuple[str, ...] = BOTH,
     **choices,
 ) -> list[Run]:
     """LIC_M, and LIC_D of each human caption, for every captioner and seed."""
     runs = []
     words = choices.pop("vocabulary", "")
-    for side in captions:
+    for side in sides:
         human = {"caption_index": list(caption_indices), "vocabulary": words}
         more = choices | (human if side == "human" else {})
-        runs += grid(source, attribute, captions=side, seed=list(seeds), **more)
+        runs += grid(source, attribute, side=side, seed=list(seeds), **more)
     return runs
 
 

@@ -30,9 +30,9 @@ TOGETHER = ("paired", "grouped")  # splits over the images that every caption se
 class Reading(NamedTuple):
     """Which captions: a captioner's, or the human ones aligned to its vocabulary."""
 
-    captions: str
+    side: str
     captioner: str
-    images: str = "standard"
+    caption_set: str = "standard"
     caption_index: int = 0
     vocabulary: str = ""
 
@@ -53,18 +53,18 @@ def raw_captions(corpus: Corpus, reading: Reading) -> pd.Series:
 
     As plain Python strings: Arrow's are converted one by one at every use.
     """
-    if reading.captions == "human":
+    if reading.side == "human":
         return corpus.human_captions(reading.caption_index).astype(object)
-    if reading.images == UNMASKED or reading.images.startswith(MASKED):
+    if reading.caption_set == UNMASKED or reading.caption_set.startswith(MASKED):
         return _shared(corpus, reading)
-    return corpus.captions(reading.captioner, reading.images).astype(object)
+    return corpus.captions(reading.captioner, reading.caption_set).astype(object)
 
 
 def _shared(corpus: Corpus, reading: Reading) -> pd.Series:
     """Captions of masked images, or of the whole ones, on the images that all masked sets share."""
     sets = corpus.caption_sets(reading.captioner)
     masked = [name for name in sets if name.startswith(MASKED)]
-    wanted = "standard" if reading.images == UNMASKED else reading.images
+    wanted = "standard" if reading.caption_set == UNMASKED else reading.caption_set
     texts = corpus.captions(reading.captioner, wanted)
     for name in masked:
         texts = texts[texts.index.isin(corpus.captions(reading.captioner, name).index)]
@@ -80,7 +80,7 @@ def masked_by(about: Attribute, texts: Iterable[str]) -> list[str]:
 
 def vocabulary(corpus: Corpus, reading: Reading) -> tuple[str, ...] | None:
     """Words that human captions keep; None keeps all."""
-    if reading.captions == "model" or reading.vocabulary == "none":
+    if reading.side == "model" or reading.vocabulary == "none":
         return None
     if reading.captioner not in corpus.vocabularies:
         raise RelicError(
@@ -132,7 +132,7 @@ def read_captions(corpus: Corpus, reading: Reading, form: TextForm) -> pd.Series
         texts,
         about.masked_words,
         token,
-        lowercase=reading.captions == "human" or form.lowercase_generated,
+        lowercase=reading.side == "human" or form.lowercase_generated,
         vocabulary=words,
         unknown=form.unknown,
         tokens_by=about.tokenizer,
@@ -179,7 +179,7 @@ def fingerprint(corpus: Corpus, reading: Reading, policy: str) -> str:
     """SHA-256 of what a run reads: labels, captions, masked words, vocabulary."""
     about, words = corpus.attribute, vocabulary(corpus, reading)
     blind = reading._replace(vocabulary="")  # the same human captions for every vocabulary
-    if reading.captions == "human":
+    if reading.side == "human":
         blind = blind._replace(captioner="")
     text = _text_digest(corpus, blind, policy in TOGETHER)
     rest = [text, sorted(about.masked_words), about.mask_token, words and list(words)]

@@ -20,7 +20,7 @@ from relic.whole import write_whole
 RECORDED, LOCAL = "recorded", "local"  # published in results/; in this machine's store
 DESCRIPTION = list(Run.__dataclass_fields__)
 COLUMNS = [  # of `relic results show --csv`
-    "source", "corpus", "attribute", "captioner", "captions", "images", "labels", "size",
+    "source", "corpus", "attribute", "captioner", "side", "caption_set", "labels", "size",
     "caption_index", "vocabulary", "split", "seed", "classifier", "recipe", "batching", "encoder",
     "score", "accuracy", "auc", "unseen_score", "n_train", "n_test", "n_unseen", "seconds",
 ]  # fmt: skip
@@ -39,12 +39,12 @@ def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     known = read_published(directory)
     known = known[~_told(known).isin(_told(frame))]  # what was computed again replaces the old
     runs = frame if known.empty else pd.concat([known, frame], ignore_index=True)
-    order = ["attribute", "classifier", "recipe", "split", "captions", "captioner", "images", "vocabulary",
+    order = ["attribute", "classifier", "recipe", "split", "side", "captioner", "caption_set", "vocabulary",
              "labels", "size", "caption_index", "seed", "key"]  # fmt: skip
     runs = runs.sort_values(order, ignore_index=True).round(DIGITS)
     wanted = frame[
         (frame["labels"] == "true") & (frame["size"] == 0) & frame["vocabulary"].isin(["", "captioner"])
-        & frame["images"].isin(["standard", "th10"])
+        & frame["caption_set"].isin(["standard", "th10"])
     ]  # fmt: skip
     outcomes = pd.concat([read_outcomes(directory), _stored(store, wanted)], ignore_index=True)
     outcomes = outcomes.drop_duplicates(["key", "image_id"], keep="last")
@@ -101,7 +101,7 @@ def _stored(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
 
 def outcomes_of(runs: pd.DataFrame, store: Store | None = None) -> pd.DataFrame:
     """Per-image outcomes of runs, recorded ones and those of a store, with what was read and when."""
-    columns = ["key", "captioner", "captions", "caption_index", "seed"]
+    columns = ["key", "captioner", "side", "caption_index", "seed"]
     local = runs[runs["source"] == LOCAL]
     parts = [read_outcomes()] if (runs["source"] == RECORDED).any() else []
     parts += [_stored(store, local)] if store is not None and len(local) else []
@@ -178,7 +178,7 @@ ALIKE = [
 
 def score_table(runs: pd.DataFrame) -> pd.DataFrame:
     """Mean score of runs that differ in nothing but seed and human caption."""
-    groups = [*ALIKE, "captions", "captioner", "images", "vocabulary", "n_test"]
+    groups = [*ALIKE, "side", "captioner", "caption_set", "vocabulary", "n_test"]
     table = runs.groupby(groups, dropna=False)["score"].agg(["count", "mean", "std"]).reset_index()
     table = table.rename(columns={"count": "runs", "std": "std over runs"}).round(2)
     return _telling(table, ["captioner", "n_test", "runs", "mean", "std over runs"])
@@ -186,10 +186,10 @@ def score_table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def lic_table(runs: pd.DataFrame) -> pd.DataFrame:
     """LIC by captioner where model and human runs are paired: mean and spread over seeds."""
-    paired = runs[(runs["split"] == "paired") & (runs["images"] == "standard")]
+    paired = runs[(runs["split"] == "paired") & (runs["caption_set"] == "standard")]
     keys = [*ALIKE, "captioner", "seed"]
-    model = paired[paired["captions"] == "model"].set_index(keys)["score"]
-    human = paired[paired["captions"] == "human"]
+    model = paired[paired["side"] == "model"].set_index(keys)["score"]
+    human = paired[paired["side"] == "human"]
     human = human.groupby([*keys, "vocabulary"])["score"].mean().reset_index("vocabulary")
     both = human.join(model.rename("model"), how="inner")
     both["LIC"] = both["model"] - both["score"]

@@ -32,14 +32,14 @@ HELD_OUT = 0.1  # share of the training captions that the temperature is fitted 
 
 @dataclass(frozen=True)
 class Run:
-    """What is trained on what. `captions`: `model` for LIC_M, `human` for LIC_D."""
+    """What is trained on what."""
 
     corpus: str
     attribute: str
     captioner: str
     classifier: str
-    captions: str = "model"
-    images: str = "standard"  # caption set: standard, th10, masked_person, ...
+    side: str = "model"  # whose captions: `model` for LIC_M, `human` for LIC_D
+    caption_set: str = "standard"  # of a captioner: standard, th10, masked_person, ...
     labels: str = "true"  # true, permuted, or noisy:RATE
     size: int = 0  # images of the balanced set; 0 is all there are
     caption_index: int = 0  # which human caption
@@ -63,7 +63,7 @@ class Run:
     def reading(self) -> Reading:
         """Which captions it reads."""
         return Reading(
-            self.captions, self.captioner, self.images, self.caption_index, self.vocabulary
+            self.side, self.captioner, self.caption_set, self.caption_index, self.vocabulary
         )
 
 
@@ -86,12 +86,12 @@ def describe(corpus: Corpus, captioner: str, classifier: str, **options) -> Run:
     if unknown:
         raise RelicError(f"unknown {', '.join(unknown)}", expected=", ".join(_DEFAULTS))
     run = Run(**names, captioner=captioner, classifier=classifier, **options)
-    kind, human = classifier_type(run.classifier), run.captions == "human"
+    kind, human = classifier_type(run.classifier), run.side == "human"
     run = replace(
         run,
         vocabulary=(run.vocabulary or "captioner") if human else "",
         caption_index=run.caption_index if human else 0,
-        images="standard" if human else run.images,
+        caption_set="standard" if human else run.caption_set,
         recipe=run.recipe or kind.recipes[0],
         batching=run.batching or kind.batchings[0],
         encoder=run.encoder or getattr(kind, "default_encoder", ""),
@@ -109,9 +109,9 @@ def _check(run: Run, corpus: Corpus) -> None:
             expected=f"one of {', '.join(corpus.captioners)}",
         )
     check_options(run.classifier, run.recipe, run.batching, run.encoder)
-    if run.captions not in ("model", "human"):
-        raise RelicError(f"captions {run.captions!r}", expected="model or human")
-    if run.captions == "human":
+    if run.side not in ("model", "human"):
+        raise RelicError(f"side {run.side!r}", expected="model or human")
+    if run.side == "human":
         if run.vocabulary not in VOCABULARIES:
             raise RelicError(f"vocabulary {run.vocabulary!r}", expected=", ".join(VOCABULARIES))
         if run.split == "upstream" and not corpus.human_row_order:

@@ -55,9 +55,9 @@ def lic_gap(runs: pd.DataFrame) -> str:
 
 def side_by_side(runs: pd.DataFrame) -> pd.DataFrame:
     """Gender LIC_M by captioner on the papers' splits: LSTM and linear on the same seeds and captions."""
-    where = {"source": RECORDED, "attribute": "gender", "captions": "model"}
-    kept = select(runs, split="upstream", images=["standard", "th10"], **where)
-    keys, by = ["captioner", "images", "seed"], {}
+    where = {"source": RECORDED, "attribute": "gender", "side": "model"}
+    kept = select(runs, split="upstream", caption_set=["standard", "th10"], **where)
+    keys, by = ["captioner", "caption_set", "seed"], {}
     for name in ("lstm", MAIN):
         by[name] = kept[kept["classifier"] == name][[*keys, "score", "seconds"]]
     both = by["lstm"].merge(by[MAIN], on=keys, suffixes=("_lstm", ""))
@@ -70,6 +70,6 @@ def side_by_side(runs: pd.DataFrame) -> pd.DataFrame:
             f"{MAIN}, seconds": ("seconds", "mean"),
         }
     )
-    rest = by[MAIN].merge(both[["captioner", "images"]].drop_duplicates())
+    rest = by[MAIN].merge(both[["captioner", "caption_set"]].drop_duplicates())
     table[f"{MAIN}, all"] = rest.groupby("captioner")["score"].mean()
     return table.rename(index=display_names())

@@ -16,6 +16,7 @@ from itertools import product
 
 from tqdm import tqdm
 
+from relic.classifiers.base import CLASSIFIERS
 from relic.data.corpus import Corpus
 from relic.data.load import corpus_choice, load_corpus
 from relic.errors import RelicError
@@ -25,6 +26,11 @@ from relic.store import Store
 TOGETHER = 20  # runs on the same captions that one worker does in a row: ten seeds, two recipes
 DEATHS = 2  # times a worker may die over a bundle before its runs count as failed
 SLOW = ("lstm", "bert-ft")  # minutes a run: each is a bundle of its own
+LAZY = (
+    "relic.cli",
+    "relic.planted",
+    "relic.auditing.inputs",
+)  # what a worker imports besides classifiers
 
 
 @dataclass(frozen=True)
@@ -123,8 +129,8 @@ def bundles(runs: list[Run]) -> list[Bundle]:
         same = (
             run.attribute,
             run.captioner,
-            run.captions,
-            run.images,
+            run.side,
+            run.caption_set,
             run.caption_index,
             run.vocabulary,
         )
@@ -173,7 +179,7 @@ def _local(source: Source, runs: list[Run], store: Store, workers: int) -> Itera
         for bundle in waiting:
             yield work(source, bundle, str(store.directory))
         return
-    context = multiprocessing.get_context("spawn")
+    context = _context()
     while waiting:
         lost: list[Bundle] = []
         with (
@@ -205,6 +211,16 @@ def _local(source: Source, runs: list[Run], store: Store, workers: int) -> Itera
                     bundle.runs, "its worker process died, more than once"
                 )
                 yield bundle
+
+
+def _context():
+    """Workers fork from a server that imports all code once: edits of a checkout cannot reach a sweep."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    modules = [place.partition(":")[0] for place in CLASSIFIERS.values()]
+    context.set_forkserver_preload([__name__, *modules, *LAZY])
+    return context
 
 
 def _end_with_parent() -> None:
@@ -265,8 +281,6 @@ def _resources(client) -> list[bool]:
 
 def _name(run: Run) -> str:
     whose = (
-        run.captioner
-        if run.captions == "model"
-        else f"human {run.caption_index} for {run.captioner}"
+        run.captioner if run.side == "model" else f"human {run.caption_index} for {run.captioner}"
     )
     return f"{run.attribute} {whose} {run.classifier} seed {run.seed}"

@@ -79,7 +79,7 @@ def test_word_means_count_a_caption_once_and_equal_captions_as_one():
 
 
 def test_one_run_has_intervals_over_captions_and_several_over_seeds():
-    row = {"classifier": "lstm", "captions": "model", "captioner": "c", "word": "dog", "captions_with": 9,
+    row = {"classifier": "lstm", "side": "model", "captioner": "c", "word": "dog", "captions_with": 9,
            "different": 5, "mean": 1.0, "se": 0.1, "share": 0.5}  # fmt: skip
     one = tables.pool_words(pd.DataFrame([row])).iloc[0]
     assert one["high"] - one["mean"] == pytest.approx(0.1 * stats.t.ppf(0.975, 4))
@@ -93,7 +93,7 @@ def test_one_run_has_intervals_over_captions_and_several_over_seeds():
 
 def pooled(captioner: str, means: dict) -> pd.DataFrame:
     rows = [
-        {"classifier": "lstm", "captions": "model", "captioner": captioner, "word": word, "mean": mean}
+        {"classifier": "lstm", "side": "model", "captioner": captioner, "word": word, "mean": mean}
         | {"captions_with": 20, "different": 16, "se": 0.3, "share": 0.1}
         for word, mean in means.items()
     ]  # fmt: skip
@@ -149,8 +149,8 @@ def test_a_run_is_trained_once_and_then_read_from_the_store(tmp_path, tiny_train
         attribute_all(corpus, ["planted_lot"], ["lstm"], directory=tmp_path, **options)
         for _ in range(2)
     )
-    assert [run.captions for run in tiny_training] == ["model", "human"]
-    assert [(d.run.captions, d.of) for d in again] == [
+    assert [run.side for run in tiny_training] == ["model", "human"]
+    assert [(d.run.side, d.of) for d in again] == [
         ("model", "logit"), ("model", "probability"), ("human", "logit"), ("human", "probability")
     ]  # fmt: skip
     assert again[0].run == first[0].run == describe(corpus, "planted_lot", "lstm", size=80, recipe="1e-3x4")  # fmt: skip
@@ -235,7 +235,7 @@ def test_published_values_are_the_papers_and_stand_beside_ours():
 
 
 def test_which_captioner_has_the_larger_sum_is_judged_by_our_rule():
-    same = {"captions": "model", "split": "upstream", "of": "probability", "size": 0, "labels": "true", "steps": 9}  # fmt: skip
+    same = {"side": "model", "split": "upstream", "of": "probability", "size": 0, "labels": "true", "steps": 9}  # fmt: skip
     rows = [
         same | {"classifier": "lstm", "captioner": name, "seed": seed, "sum": value, "key": f"{name}{seed}"}
         for name, values in (("nic_plus", [1.0, 1.1, 0.9]), ("nic_equalizer", [2.0, 2.2, 2.1]))

@@ -42,7 +42,7 @@ def test_own_runs_are_computed_once_and_read_back(built):
 def test_image_bootstrap_centres_on_the_mean_over_test_images(built):
     runs, store = built
     found = evidence.image_intervals(runs, {"a": {"planted_lot": 1.0}}, store=store)["a"]
-    scores = runs[runs["captioner"] == "planted_lot"].groupby("captions")["score"].mean()
+    scores = runs[runs["captioner"] == "planted_lot"].groupby("side")["score"].mean()
     assert found.mean == pytest.approx(scores["model"] - scores["human"], abs=1e-3)
     assert found.low < found.mean < found.high
 
@@ -174,7 +174,7 @@ def test_forest_and_slopes_draw_every_row():
 
 def test_a_table_says_when_one_human_caption_a_seed_gave_its_lic_d(built):
     runs, _ = built
-    model, human = (runs[runs["captions"] == captions] for captions in evidence.BOTH)
+    model, human = (runs[runs["side"] == side] for side in evidence.BOTH)
     seeds = sorted(set(runs["seed"]))
     turns = {seed: sorted(set(human["caption_index"]))[i % 2] for i, seed in enumerate(seeds)}
     rotated = human[human["caption_index"] == human["seed"].map(turns)]
@@ -190,7 +190,7 @@ def test_a_table_says_when_one_human_caption_a_seed_gave_its_lic_d(built):
 
 def test_both_intervals_rest_on_the_same_seeds(built):
     runs, store = built
-    some = runs[(runs["captions"] == "model") | (runs["seed"] == 0)]
+    some = runs[(runs["side"] == "model") | (runs["seed"] == 0)]
     found, same = (
         evidence.image_intervals(frame, {"a": {"planted_lot": 1.0}}, store=store)["a"]
         for frame in (some, runs[runs["seed"] == 0])

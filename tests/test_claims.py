@@ -178,7 +178,7 @@ def test_tables_count_as_independent_spreads():
 def run(captions, score, *, captioner="nic_plus", index=0, seed=0, unseen=30.0, **more):
     return {
         "source": "recorded", "corpus": "COCO captions", "attribute": "gender", "captioner": captioner,
-        "captions": captions, "images": "standard", "labels": "true", "size": 0,
+        "side": captions, "caption_set": "standard", "labels": "true", "size": 0,
         "caption_index": index, "vocabulary": "" if captions == "model" else "captioner",
         "split": "paired", "seed": seed, "classifier": "linear", "recipe": "", "batching": "", "encoder": "",
         "score": score, "unseen_score": unseen, "n_test": 488, "n_unseen": 100, **more,

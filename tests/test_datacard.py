@@ -42,7 +42,9 @@ def corpus():
         synthetic=False,
         attribute=load_attribute("gender"),
         labels=pd.Series({1: 1, 2: 0, 3: 0, 4: 0}, name="gender").rename_axis("image_id"),
-        generated=pd.DataFrame(generated, columns=["captioner", "variant", "image_id", "caption"]),
+        generated=pd.DataFrame(
+            generated, columns=["captioner", "caption_set", "image_id", "caption"]
+        ),
         human=pd.DataFrame(human, columns=["image_id", "caption_index", "caption", "source"]),
         vocabularies={"sat": ("<unk>", "<pad>", "a")},
         display_names={"sat": "SAT", "nic": "NIC"},

@@ -30,12 +30,12 @@ def test_a_grid_is_every_combination(tmp_path):
     (part,) = write(tmp_path, one=PART | {"seed": [0, 12, 100]})
     assert len(part.runs()) == 6
     told = dict(zip(declared.DEFAULTS, part.runs()[0], strict=True))
-    assert (told["split"], told["captions"], told["seed"]) == ("paired", "model", 0)
+    assert (told["split"], told["side"], told["seed"]) == ("paired", "model", 0)
 
 
 def test_together_goes_in_step(tmp_path):
     step = {"seed": [0, 12], "caption_index": [0, 1]}
-    (part,) = write(tmp_path, one=PART | {"captions": "human", "caption_index": 4, "together": step})  # fmt: skip
+    (part,) = write(tmp_path, one=PART | {"side": "human", "caption_index": 4, "together": step})  # fmt: skip
     names = list(declared.DEFAULTS)
     seed, index = names.index("seed"), names.index("caption_index")
     assert {(run[seed], run[index]) for run in part.runs()} == {(0, 0), (12, 1)}

@@ -44,7 +44,7 @@ def corpus():
         attribute=load_attribute("gender"),
         labels=pd.Series([0, 0, 0, 0, 1, 1], index=pd.Index(ids, name="image_id")),
         generated=pd.DataFrame(
-            {"captioner": "sat", "variant": "standard", "image_id": ids, "caption": said}
+            {"captioner": "sat", "caption_set": "standard", "image_id": ids, "caption": said}
         ),
         human=pd.DataFrame(human, columns=["image_id", "caption_index", "caption", "source"]),
         vocabularies={},
@@ -163,13 +163,13 @@ def test_a_corpus_without_human_captions_is_an_error(corpus):
 def test_lic_by_class_by_hand():
     """Two seeds: model 60 and 40 by class; humans 50 and 50, twice a seed."""
     shared = {"source": "recorded", "corpus": "x", "attribute": "gender", "classifier": "linear", "split": "paired",
-              "images": "standard", "labels": "true", "size": 0, "captioner": "sat", "caption_index": 0,
+              "caption_set": "standard", "labels": "true", "size": 0, "captioner": "sat", "caption_index": 0,
               "recipe": "", "batching": "", "encoder": ""}  # fmt: skip
     rows = []
     for seed in (0, 1):
-        rows.append({**shared, "captions": "model", "vocabulary": "", "seed": seed, "score": 50,
+        rows.append({**shared, "side": "model", "vocabulary": "", "seed": seed, "score": 50,
                      "score_class0": 60 + 2 * seed, "score_class1": 40})  # fmt: skip
-        rows += [{**shared, "captions": "human", "vocabulary": "captioner", "seed": seed, "score": 45, "caption_index": d,
+        rows += [{**shared, "side": "human", "vocabulary": "captioner", "seed": seed, "score": 45, "caption_index": d,
                   "score_class0": 50 + d, "score_class1": 50 - d} for d in (-1, 1)]  # fmt: skip
     found = direction.class_lic(pd.DataFrame(rows), "gender", "linear", ("Male", "Female"))
     found = found.set_index("label")

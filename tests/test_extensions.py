@@ -20,7 +20,7 @@ def recorded():
 def run(captions, score, seed=0, **more):
     row = {
         "source": "recorded", "corpus": "made", "attribute": "age", "captioner": "oscar",
-        "captions": captions, "images": "standard", "labels": "true", "size": 0, "caption_index": 0,
+        "side": captions, "caption_set": "standard", "labels": "true", "size": 0, "caption_index": 0,
         "vocabulary": "" if captions == "model" else "captioner", "split": "paired", "seed": seed,
         "classifier": "linear", "recipe": "", "batching": "", "encoder": "", "score": score, "unseen_score": score - 10,
         "unseen_raw_score": score - 5, "n_test": 100, "n_unseen": 40, "n_unseen_raw": 50,

@@ -29,7 +29,7 @@ def judged(runs):
 
 def model(runs, captioner, **where):
     """Which rows are a captioner's own captions."""
-    where = {"captions": "model", "captioner": captioner, "classifier": "linear"} | where
+    where = {"side": "model", "captioner": captioner, "classifier": "linear"} | where
     return (runs[list(where)] == pd.Series(where)).all(axis=1)
 
 
@@ -83,22 +83,16 @@ def test_another_complete_classifier_is_told_and_carries_claim_1(runs):
 
 
 def test_the_equalizers_lead_follows_the_unseen_captions(runs):
-    text = findings.repetition(judged(runs), runs)
-    assert text.startswith(f"**{findings.SURVIVES[claims.SUPPORTED]}**")
     changed = runs.copy()
     lost = model(runs, "nic_equalizer", attribute="gender", split="paired")
     changed.loc[lost, "unseen_score"] -= 20
     text = findings.repetition(judged(changed), changed)
     assert text.startswith(f"**{findings.SURVIVES[claims.NOT_SUPPORTED]}**")
-    other = changed.assign(classifier="lstm", recipe="upstream")
-    text = findings.repetition(judged(pd.concat([runs, other])), runs)
-    assert text.startswith(f"**{findings.SURVIVES[claims.SUPPORTED]}**")
-    assert "Other classifiers on unseen captions: lstm ✗." in text
 
 
 def test_a_gain_on_unseen_captions_is_not_called_a_loss(runs):
     changed = runs.assign(
-        unseen_score=runs["unseen_score"].where(runs["captions"] == "human", runs["score"] + 5)
+        unseen_score=runs["unseen_score"].where(runs["side"] == "human", runs["score"] + 5)
     )
     assert "Amplification itself does not shrink" in findings.repetition(judged(changed), changed)
 
@@ -106,8 +100,8 @@ def test_a_gain_on_unseen_captions_is_not_called_a_loss(runs):
 def bert_pre(runs, recipe, shift):
     """Linear runs in the clothes of a frozen encoder."""
     kept = runs[(runs["classifier"] == "linear") & (runs["attribute"] == "gender")]
-    kept = kept[(kept["split"] == "paired") & (kept["captions"] == "model") & (kept["size"] == 0)]
-    kept = kept[(kept["labels"] == "true") & (kept["images"] == "standard")]
+    kept = kept[(kept["split"] == "paired") & (kept["side"] == "model") & (kept["size"] == 0)]
+    kept = kept[(kept["labels"] == "true") & (kept["caption_set"] == "standard")]
     return kept.assign(classifier="bert-pre", recipe=recipe, score=kept["score"] + shift)
 
 
@@ -138,11 +132,11 @@ def test_linear_and_lstm_are_compared_on_the_same_seeds(runs):
 def test_where_the_lstms_lic_differs_follows_its_runs(runs):
     assert stand_in.lic_gap(runs) == ""
     lstm = runs[runs["seed"].isin([0, 12])].assign(classifier="lstm", recipe="upstream")
-    lower = lstm.assign(score=lstm["score"] - 6 * (lstm["captions"] == "human"))
+    lower = lstm.assign(score=lstm["score"] - 6 * (lstm["side"] == "human"))
     told = stand_in.lic_gap(pd.concat([runs, lower]))
     assert "+6.0 points from the linear classifier's (9 captioners, 2 splits)" in told
     assert "LIC_D -6.0. Most of it is LIC_D" in told
-    raised = lstm.assign(score=lstm["score"] + 6 * (lstm["captions"] == "model"))
+    raised = lstm.assign(score=lstm["score"] + 6 * (lstm["side"] == "model"))
     assert "Most of it" not in stand_in.lic_gap(pd.concat([runs, raised]))
 
 
@@ -165,7 +159,7 @@ def test_what_the_gender_score_adds_follows_its_intervals():
 
 def test_untested_names_what_is_short_of_the_papers(runs):
     text = findings.untested(runs)
-    assert "4,876 of the papers' 6,628 balanced images for gender" in text
+    assert "6,602 of the papers' 6,628 balanced images for gender" in text
     base = runs.assign(encoder="bert-base-uncased")
     assert f"{len(base[(base['labels'] == 'true') & (base['size'] == 0)])} recorded runs use" in findings.untested(base)  # fmt: skip
     whole = runs.assign(split="upstream")

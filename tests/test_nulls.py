@@ -15,7 +15,7 @@ def runs(scores: dict[tuple, list[float]], **options) -> pd.DataFrame:
         for seed, score in enumerate(values):
             row = {
                 "source": "recorded", "corpus": "COCO captions", "attribute": "gender",
-                "captioner": captioner, "captions": side, "images": "standard", "labels": "true",
+                "captioner": captioner, "side": side, "caption_set": "standard", "labels": "true",
                 "size": 0, "caption_index": index, "split": "paired", "seed": seed,
                 "vocabulary": "captioner" if side == "human" else "", "classifier": "linear",
                 "recipe": "C=0.1", "batching": "", "encoder": "", "score": score, "accuracy": score + 20,
@@ -109,7 +109,7 @@ def test_null_runs_of_a_tiny_corpus(tmp_path, monkeypatch):
     monkeypatch.setenv("RELIC_RUNS", str(tmp_path))
     options = {"corpus": "embedded", "images": 220, "seeds": [0, 1]}
     found = nulls.null_runs("gender", captioners=["planted_lot"], **options)
-    counts = found.groupby(["split", "labels", "captions"]).size().to_dict()
+    counts = found.groupby(["split", "labels", "side"]).size().to_dict()
     assert counts == {
         ("paired", "permuted", "human"): 10, ("paired", "permuted", "model"): 2,
         ("paired", "true", "human"): 10, ("paired", "true", "model"): 2,

@@ -120,7 +120,7 @@ def test_outcomes_only_where_intervals_need_them(tmp_path):
         {},
         {"labels": "permuted"},
         {"size": 4},
-        {"captions": "human", "vocabulary": "none"},
+        {"side": "human", "vocabulary": "none"},
     ):
         store.put(outcome(Run("COCO captions", "gender", "sat", "linear", **options)))
     publish(store, tmp_path / "results")
@@ -147,7 +147,7 @@ def test_lic_is_model_less_the_mean_of_its_human_captions(tmp_path):
                 "gender",
                 "nic",
                 "linear",
-                captions="human",
+                side="human",
                 vocabulary="captioner",
                 caption_index=index,
                 **about,
@@ -198,8 +198,8 @@ def test_recorded_linear_runs_can_be_computed_again(real_data):
             for n in (
                 "captioner",
                 "classifier",
-                "captions",
-                "images",
+                "side",
+                "caption_set",
                 "caption_index",
                 "vocabulary",
                 "split",

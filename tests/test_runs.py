@@ -46,9 +46,9 @@ def test_every_part_of_a_description_changes_the_key(corpus):
         describe(corpus, "planted_lot", "linear", split="upstream"),
         describe(corpus, "planted_lot", "linear", labels="permuted"),
         describe(corpus, "planted_lot", "linear", size=200),
-        describe(corpus, "planted_lot", "linear", captions="human"),
-        describe(corpus, "planted_lot", "linear", captions="human", caption_index=1),
-        describe(corpus, "planted_lot", "linear", captions="human", vocabulary="none"),
+        describe(corpus, "planted_lot", "linear", side="human"),
+        describe(corpus, "planted_lot", "linear", side="human", caption_index=1),
+        describe(corpus, "planted_lot", "linear", side="human", vocabulary="none"),
         describe(planted_corpus("gender", images=600, seed=1), "planted_lot", "linear"),
     ]
     assert len({run.key for run in [base, *others]}) == len(others) + 1
@@ -75,10 +75,10 @@ def test_a_changed_caption_changes_the_fingerprint_of_its_captioner_only(corpus)
         ({"recipe": "C=7"}, "C=0.1"),
         ({"labels": "noisy:0.9"}, "noisy"),
         ({"labels": "wrong"}, "permuted"),
-        ({"captions": "robot"}, "human"),
-        ({"captions": "human", "vocabulary": "latin"}, "human-top-n"),
-        ({"captions": "human", "caption_index": 9}, "0 to 4"),
-        ({"images": "masked_moon"}, "planted_none"),
+        ({"side": "robot"}, "human"),
+        ({"side": "human", "vocabulary": "latin"}, "human-top-n"),
+        ({"side": "human", "caption_index": 9}, "0 to 4"),
+        ({"caption_set": "masked_moon"}, "planted_none"),
         ({"size": 5000}, "2500"),
         ({"colour": "blue"}, "captioner"),
     ],
@@ -103,7 +103,7 @@ def test_too_few_images_and_one_class(corpus):
 def test_another_captioners_vocabulary_is_refused(corpus):
     wrong = corpus.vocabularies | {"planted_none": ("<unk>", "<pad>", "a", "the")}
     with pytest.raises(RelicError, match="another captioner's"):
-        describe(replace(corpus, vocabularies=wrong), "planted_none", "linear", captions="human")
+        describe(replace(corpus, vocabularies=wrong), "planted_none", "linear", side="human")
 
 
 def test_paired_runs_share_their_test_images(corpus):
@@ -189,9 +189,9 @@ def test_the_linear_classifier_approaches_the_truth():
     for captioner in ("none", "lot"):
         truth = corpus.true_lic(captioner)
         found = [
-            compute(
-                corpus, describe(corpus, captioner, "linear", captions=c, calibrated=True)
-            ).scores["scaled_score"]
+            compute(corpus, describe(corpus, captioner, "linear", side=c, calibrated=True)).scores[
+                "scaled_score"
+            ]
             for c in ("model", "human")
         ]
         assert found == pytest.approx([truth.lic_model, truth.lic_data], abs=2)

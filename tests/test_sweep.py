@@ -1,6 +1,7 @@
 """Sweeps: resumed, shared, killed, and told what failed."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 import pandas as pd
 import pytest
 
+from relic import paths
 from relic import sweep as sweeping
 from relic.errors import RelicError
 from relic.runs import compute
@@ -29,12 +31,27 @@ def forty(**options):
     return grid(SOURCE, "gender", classifier="linear", seed=range(10), **options)
 
 
-def started(tmp_path, seeds=10, workers=2):
+def started(tmp_path, seeds=10, workers=2, code=None):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(seeds=seeds, store=str(tmp_path / "runs"), workers=workers))
     return subprocess.Popen(
-        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | ({"PYTHONPATH": str(code)} if code else {}),
     )
+
+
+def kill_a_worker(process):
+    """Workers are grandchildren: a server forks them. It is told from them by having children."""
+    group = subprocess.run(
+        ["ps", "-o", "pid=,ppid=", "-g", str(process.pid)], capture_output=True, text=True
+    )
+    parents = dict(map(int, line.split()) for line in group.stdout.splitlines())
+    servers = {parent for parent in parents.values() if parents.get(parent) == process.pid}
+    workers = [child for child, parent in parents.items() if parent in servers]
+    os.kill(workers[0], signal.SIGKILL)
 
 
 def times_written(store, runs):
@@ -129,12 +146,27 @@ def test_a_killed_worker_process_costs_nothing(tmp_path):
     process = started(tmp_path)
     while len(store.missing(runs)) > 35:
         time.sleep(0.05)
-    children = subprocess.run(
-        ["pgrep", "-P", str(process.pid), "-f", "spawn_main"], capture_output=True, text=True
-    )
-    os.kill(int(children.stdout.split()[0]), signal.SIGKILL)
+    kill_a_worker(process)
     assert process.communicate(timeout=120)[0] == "computed 40\n"
     assert process.returncode == 0
+    assert store.missing(runs) == []
+
+
+def test_a_sweep_outlives_an_edit_of_its_code(tmp_path):
+    """Even a worker that starts later, in place of one that died, reads no broken module."""
+    store, runs = Store(tmp_path / "runs"), forty(calibrated=True)
+    code = tmp_path / "code"
+    shutil.copytree(paths.PACKAGE, code / "relic")
+    process = started(tmp_path, code=code)
+    while len(store.missing(runs)) > 35:
+        assert process.poll() is None
+        time.sleep(0.05)
+    for module in code.rglob("*.py"):
+        module.write_text("raise SystemError('edited')")
+    for cache in code.rglob("__pycache__"):
+        shutil.rmtree(cache)
+    kill_a_worker(process)
+    assert process.communicate(timeout=120)[0] == "computed 40\n"
     assert store.missing(runs) == []
 
 
@@ -190,7 +222,7 @@ def test_the_command_leaves_out_what_is_recorded_already(tmp_path, monkeypatch, 
         "600",
         "--captioner",
         "planted_lot",
-        "--captions",
+        "--side",
         "model",
         "--seeds",
         "0,1,2",
@@ -209,7 +241,7 @@ def test_the_command_leaves_out_what_is_recorded_already(tmp_path, monkeypatch, 
         (["--seeds", "-1"], "--seeds -1"),
         (["--caption-indices", "a"], "--caption-indices a"),
         (["--workers", "0"], "at least 1"),
-        (["--captions", "dog"], "model, human or both"),
+        (["--side", "dog"], "model, human or both"),
         (["--scheduler", "foo"], "tcp://"),
     ],
 )

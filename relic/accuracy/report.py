@@ -52,9 +52,9 @@ def recorded_accuracy() -> pd.DataFrame:
     if known.empty:
         return known
     names = {key: files["name"] for key, files in captioner_files().items()}
-    plain = known["captions"] == "standard"
+    plain = known["caption_set"] == "standard"
     shown = known["captioner"].map(names)
-    known["name"] = shown.where(plain, shown + " (" + known["captions"] + ")")
+    known["name"] = shown.where(plain, shown + " (" + known["caption_set"] + ")")
     order = known["captioner"].map({key: i for i, key in enumerate(names)})
     return known.iloc[np.lexsort([~plain, order])].reset_index(drop=True)
 
@@ -83,7 +83,7 @@ def _cell(value: float, low: float, high: float) -> str:
 def against_bias(frame: pd.DataFrame, runs: pd.DataFrame, attribute: str, classifier: str):
     """Accuracy of the real captions beside their LIC: recorded runs, paired splits."""
     kept = select(runs, source=RECORDED, attribute=attribute, classifier=classifier)
-    real = frame[~frame["corpus"].str.contains("synthetic") & (frame["captions"] == "standard")]
+    real = frame[~frame["corpus"].str.contains("synthetic") & (frame["caption_set"] == "standard")]
     if kept.empty or real.empty:
         return pd.DataFrame()
     lic = lic_table(kept)[["captioner", "LIC", "std over seeds", "seeds"]]

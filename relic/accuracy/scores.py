@@ -227,13 +227,13 @@ def _corpus_score(score, counts: np.ndarray, draws: np.ndarray) -> tuple[float, 
 
 
 def references_of(corpus: Corpus) -> pd.Series:
-    """The five human captions of each covered image, as lists."""
+    """The human captions of each image that has as many as any, as lists: scores grow with them."""
     if corpus.human.empty:
         raise RelicError(
             f"{corpus.name}, {corpus.attribute.name}: no human captions to compare with",
             mend="relic data check DIR tells which file is missing",
         )
-    kept = corpus.human[corpus.human["image_id"].isin(corpus.covered)]
+    kept = corpus.human[corpus.human["image_id"].isin(corpus.deepest)]
     return kept.groupby("image_id")["caption"].agg(list)
 
 
@@ -253,30 +253,32 @@ def accuracy(
     """
     references, tokenizer = references_of(corpus), FALLBACK if java_problem() else PTB
     frames = []
-    for captioner, variant in list(sets) or [(name, "standard") for name in corpus.captioners]:
-        captions = corpus.captions(captioner, variant)
+    for captioner, caption_set in list(sets) or [(name, "standard") for name in corpus.captioners]:
+        captions = corpus.captions(captioner, caption_set)
         captions = captions[captions.index.isin(references.index)].sort_index()
         mark = _mark(captions, references, draws, seed)
-        known = _known(recorded, captioner, variant, mark)
+        known = _known(recorded, captioner, caption_set, mark)
         if known is None:
             table = image_draws(len(captions), draws, seed)
             known = score_captions(captions, references, table, tokenizer).assign(
                 corpus=corpus.name, attribute=corpus.attribute.name, captioner=captioner,
-                captions=variant, fingerprint=mark, source=records.BUILT,
+                caption_set=caption_set, fingerprint=mark, source=records.BUILT,
             )  # fmt: skip
             if record:
-                part = captioner if variant == "standard" else f"{captioner}_{variant}"
+                part = captioner if caption_set == "standard" else f"{captioner}_{caption_set}"
                 records.write_record(RECORD, part, known.drop(columns="source"))
-                print(f"{corpus.display_names[captioner]} ({variant}) recorded", file=sys.stderr)
-        frames.append(known.assign(name=_name(corpus.display_names[captioner], variant)))
+                print(
+                    f"{corpus.display_names[captioner]} ({caption_set}) recorded", file=sys.stderr
+                )
+        frames.append(known.assign(name=_name(corpus.display_names[captioner], caption_set)))
     return pd.concat(frames, ignore_index=True)
 
 
-def _known(recorded, captioner: str, variant: str, mark: str) -> pd.DataFrame | None:
+def _known(recorded, captioner: str, caption_set: str, mark: str) -> pd.DataFrame | None:
     """Recorded rows of the very same captions, if they hold all that can be computed here."""
     if recorded is None or recorded.empty:
         return None
-    kept = recorded[(recorded["captioner"] == captioner) & (recorded["captions"] == variant)]
+    kept = recorded[(recorded["captioner"] == captioner) & (recorded["caption_set"] == caption_set)]
     kept = kept[(kept["fingerprint"] == mark) & kept["tokenizer"].isin([PTB, "none"])]
     return kept if set(METRICS) <= set(kept["metric"]) else None
 
@@ -288,8 +290,8 @@ def _mark(captions: pd.Series, references: pd.Series, draws: int, seed: int) -> 
     return hashlib.sha256("\x1e".join(rows).encode()).hexdigest()[:16]
 
 
-def _name(captioner: str, variant: str) -> str:
-    return captioner if variant == "standard" else f"{captioner} ({variant})"
+def _name(captioner: str, caption_set: str) -> str:
+    return captioner if caption_set == "standard" else f"{captioner} ({caption_set})"
 
 
 def main() -> None:

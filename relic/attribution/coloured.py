@@ -82,8 +82,8 @@ def examples(done: list[Attributed], corpus: Corpus, of: str, classifier: str) -
     """
     runs = [d for d in done if d.of == of and d.run.classifier == classifier]
     runs = [d for d in runs if d.run.seed == runs[0].run.seed]
-    human = [d for d in runs if d.run.captions == "human"][:1]
-    model = [d for d in runs if d.run.captions == "model"]
+    human = [d for d in runs if d.run.side == "human"][:1]
+    model = [d for d in runs if d.run.side == "model"]
     sides = pd.concat(
         [d.captions.set_index("image_id")["p"] for d in model], axis=1, join="inner"
     ).dropna()
@@ -100,7 +100,7 @@ def _coloured(done: Attributed, image: int, corpus: Corpus) -> Coloured:
     guess = int(row["p"] > 0.5)
     name = corpus.display_names[done.run.captioner]
     return Coloured(
-        whose=name if done.run.captions == "model" else "Human",
+        whose=name if done.run.side == "model" else "Human",
         image=str(image),
         true=classes[int(row["y"])],
         predicted=classes[guess],

@@ -9,17 +9,17 @@ from relic.figures import HUMAN_COLOUR, STYLE, captioner_colours
 def word_figure(words: pd.DataFrame, names: dict[str, str], classes: tuple[str, str], unit: str) -> plt.Axes:  # fmt: skip
     """Mean attribution of words with 95 % intervals, a mark each set of captions.
 
-    `words`: word, captions (model or human), captioner, mean, low, high; in the order of the rows.
+    `words`: word, side (model or human), captioner, mean, low, high; in the order of the rows.
     """
     order = list(dict.fromkeys(words["word"]))
-    sets = list(dict.fromkeys(zip(words["captions"], words["captioner"], strict=True)))
+    sets = list(dict.fromkeys(zip(words["side"], words["captioner"], strict=True)))
     colours = captioner_colours(list(names.values()))  # of all, so that figures agree
     with plt.rc_context(STYLE):
         _, axes = plt.subplots(figsize=(5, 0.34 * len(order) + 1.3))
-        for number, (captions, captioner) in enumerate(sets):
-            part = words[(words["captions"] == captions) & (words["captioner"] == captioner)]
+        for number, (side, captioner) in enumerate(sets):
+            part = words[(words["side"] == side) & (words["captioner"] == captioner)]
             shift = 0.24 * (number - (len(sets) - 1) / 2)
-            human = captions == "human"
+            human = side == "human"
             axes.errorbar(
                 part["mean"],
                 [order.index(word) + shift for word in part["word"]],

@@ -152,13 +152,13 @@ def attribute_all(
     """
     runs = [
         describe(
-            corpus, captioner, name, captions=captions, seed=seed,
+            corpus, captioner, name, side=side, seed=seed,
             **{"recipe": (recipes or {}).get(name, ""), **(described or {})},
         )
         for name in classifiers
         for seed in seeds
         for captioner in captioners
-        for captions in (("model", "human") if name in human else ("model",))
+        for side in (("model", "human") if name in human else ("model",))
     ]  # fmt: skip
     bar = tqdm(runs, unit="run", disable=not progress)
     return [each for run in bar for each in attributed(corpus, run, **options)]
@@ -225,9 +225,7 @@ def word_rows(done: Attributed, fewest: int = FEWEST) -> pd.DataFrame:
             spread = np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(values)
             rows.append((word, len(values), len(sums), mean, spread, weight[word] / weight.sum()))
     columns = ["word", "captions_with", "different", "mean", "se", "share"]
-    about = {
-        name: getattr(done.run, name) for name in ("captioner", "captions", "classifier", "seed")
-    }
+    about = {name: getattr(done.run, name) for name in ("captioner", "side", "classifier", "seed")}
     frame = pd.DataFrame(rows, columns=columns)
     return frame.assign(key=done.run.key, of=done.of, steps=done.steps, **about)
 
@@ -246,7 +244,7 @@ def publish(done: Iterable[Attributed], directory: Path = RECORDED) -> pd.DataFr
         same = ["key", "of", "steps"]
         again = known.set_index(same).index.isin(frame.set_index(same).index) if len(known) else []
         whole = pd.concat([known[~again], frame], ignore_index=True) if len(known) else frame
-        order = ["classifier", "captioner", "captions", "seed", "of", "steps"]
+        order = ["classifier", "captioner", "side", "seed", "of", "steps"]
         whole = whole.sort_values([*order, *(["word"] if name == "words" else [])])
         told = whole.to_csv(index=False, float_format=f"%.{DIGITS}g")
         write_whole(directory / f"{name}.csv", told)

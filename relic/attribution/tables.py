@@ -40,14 +40,14 @@ def score_table(scores: pd.DataFrame, corpus: Corpus, of: str) -> pd.DataFrame:
     With one run of a kind, ± is left out: it would be no spread over runs.
     """
     one, zero = corpus.attribute.classes[1], corpus.attribute.classes[0]
-    keys = ["classifier", "captions", "captioner"]
+    keys = ["classifier", "side", "captioner"]
     rows = []
     for key, part in scores[scores["of"] == of].groupby(keys, sort=False):
-        classifier, captions, captioner = key
+        classifier, side, captioner = key
         rows.append(
             {
                 "classifier": CLASSIFIER_NAMES[classifier],
-                "captions": _whose(corpus, captions, captioner),
+                "captions": _whose(corpus, side, captioner),
                 "runs": len(part),
                 "correct captions a run": float((part["n_class0"] + part["n_class1"]).mean()),
                 one: part["class1"].mean(),
@@ -95,7 +95,7 @@ def _like(scores: pd.DataFrame, row: dict) -> pd.DataFrame:
     kept = scores[
         (scores["captioner"].map(REAL_NAMES) == row["captioner"])
         & (scores["classifier"].map(CLASSIFIER_NAMES) == row["classifier"])
-        & (scores["captions"] == "model") & (scores["split"] == "upstream")
+        & (scores["side"] == "model") & (scores["split"] == "upstream")
         & (scores["of"] == "probability") & (scores["size"] == 0) & (scores["labels"] == "true")
     ]  # fmt: skip
     return kept.sort_values("steps").drop_duplicates("key", keep="last")
@@ -136,16 +136,16 @@ def pool_words(rows: pd.DataFrame) -> pd.DataFrame:
     the runs' means, corrected as every interval over splits: split and training are in it.
     """
     found = []
-    for key, part in rows.groupby(["classifier", "captions", "captioner", "word"], sort=False):
+    for key, part in rows.groupby(["classifier", "side", "captioner", "word"], sort=False):
         each, n = part.iloc[0], int(part["captions_with"].sum())
         one = Estimate(each["mean"], each["se"], int(each["different"]) - 1, 1)
         mean, se, free, _ = told = estimate(part["mean"]) if len(part) > 1 else one
         _, low, high = told.interval(TELLING)
         sure = max(low, -high, 0.0)  # the end of the interval nearer to zero
         found.append((*key, len(part), n, free, mean, se, low, high, sure, part["share"].mean()))
-    columns = ["classifier", "captions", "captioner", "word", "runs", "n", "free", "mean", "se", "low", "high", "sure", "share"]  # fmt: skip
+    columns = ["classifier", "side", "captioner", "word", "runs", "n", "free", "mean", "se", "low", "high", "sure", "share"]  # fmt: skip
     frame = pd.DataFrame(found, columns=columns)
-    most = frame.groupby(["classifier", "captions", "captioner"])["runs"].transform("max")
+    most = frame.groupby(["classifier", "side", "captioner"])["runs"].transform("max")
     return frame[frame["runs"] == most]  # a word that some runs lack would be told by fewer seeds
 
 
@@ -165,13 +165,13 @@ def carriers(pooled: pd.DataFrame, corpus: Corpus, classifier: str, captioner: s
     Ranked by the end of the interval nearer to zero; the mask word is left out.
     """
     mine = pooled[(pooled["classifier"] == classifier) & (pooled["captioner"] == captioner)]
-    model, human = (mine[mine["captions"] == which] for which in ("model", "human"))
+    model, human = (mine[mine["side"] == side] for side in ("model", "human"))
     kept = model[~model["word"].isin([corpus.attribute.mask_token, "[MASK]"])]
     kept = kept.nlargest(top, ["sure", "share"])["word"]
     both = [part[part["word"].isin(kept)] for part in (model, human) if len(part)]
     frame = pd.concat(both, ignore_index=True)
     place = {word: i for i, word in enumerate(kept)}
-    return frame.sort_values(["word", "captions"], key=lambda c: c.map(place) if c.name == "word" else c)  # fmt: skip
+    return frame.sort_values(["word", "side"], key=lambda c: c.map(place) if c.name == "word" else c)  # fmt: skip
 
 
 def differences(pooled: pd.DataFrame, classifier: str, first: str, second: str) -> pd.DataFrame:
@@ -179,7 +179,7 @@ def differences(pooled: pd.DataFrame, classifier: str, first: str, second: str) 
 
     Welch's interval; `p` is Holm's over all words compared, so that the largest of many is no surprise.
     """
-    mine = pooled[(pooled["classifier"] == classifier) & (pooled["captions"] == "model")]
+    mine = pooled[(pooled["classifier"] == classifier) & (pooled["side"] == "model")]
     a, b = (mine[mine["captioner"] == name].set_index("word") for name in (first, second))
     both = a.add_suffix("_a").join(b.add_suffix("_b"), how="inner")
     if both.empty:
@@ -225,7 +225,7 @@ def planted_agreement(pooled: pd.DataFrame, corpus: Corpus, classifier: str, cap
     """Rank correlation of word attributions with the planted log-odds: (rho, p, words)."""
     mine = pooled[
         (pooled["classifier"] == classifier)
-        & (pooled["captions"] == "model")
+        & (pooled["side"] == "model")
         & (pooled["captioner"] == captioner)
     ].set_index("word")["mean"]
     truth = planted_log_odds(corpus, captioner).reindex(mine.index).dropna()
@@ -254,6 +254,6 @@ def scores(done: list[Attributed]) -> pd.DataFrame:
     return pd.DataFrame([score_row(each) for each in done])
 
 
-def _whose(corpus: Corpus, captions: str, captioner: str) -> str:
+def _whose(corpus: Corpus, side: str, captioner: str) -> str:
     name = corpus.display_names.get(captioner, captioner)
-    return name if captions == "model" else f"Human, words of {name}"
+    return name if side == "model" else f"Human, words of {name}"

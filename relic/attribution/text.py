@@ -23,7 +23,7 @@ def answer(done: list[Attributed], words: pd.DataFrame, corpus: Corpus, pair: li
     lines = [f"On the **{corpus.name}**, {_setting(done, classifier)}:", ""]
     for captioner in pair:
         heavy = carriers(words, corpus, classifier, captioner)
-        model = heavy[heavy["captions"] == "model"]
+        model = heavy[heavy["side"] == "model"]
         up, down = (_quoted(model[side].head(4)) for side in (model["low"] > 0, model["high"] < 0))
         lines.append(
             f"- **{corpus.display_names[captioner]}**: of its {len(model)} strongest words, "
@@ -128,9 +128,9 @@ def example_caption(done: list[Attributed], corpus: Corpus, classifier: str) -> 
 def carriers_text(heavy: pd.DataFrame, done: list[Attributed], corpus: Corpus, captioner: str) -> dict:  # fmt: skip
     """Alternative text and caption of the figure of one captioner's words."""
     classifier = heavy["classifier"].iloc[0]
-    name, model = corpus.display_names[captioner], heavy[heavy["captions"] == "model"]
+    name, model = corpus.display_names[captioner], heavy[heavy["side"] == "model"]
     means = ", ".join(f"{row.word} {row.mean:+.2f}" for row in model.itertuples())
-    human = " and in human ones" if (heavy["captions"] == "human").any() else ""
+    human = " and in human ones" if (heavy["side"] == "human").any() else ""
     return {
         "alt": f"Dots with intervals, mean attribution of words in {name}'s captions: {means}",
         "caption": f"{setting(done, corpus, classifier)}: mean attribution of words in {name}'s captions"
@@ -165,7 +165,7 @@ def words_caption(done: list[Attributed], corpus: Corpus, classifier: str, capti
 
 def shown_words(heavy: pd.DataFrame) -> pd.DataFrame:
     """The table behind the figure of words."""
-    whose = heavy["captions"].map({"model": "generated", "human": "human"})
+    whose = heavy["side"].map({"model": "generated", "human": "human"})
     frame = heavy[["word", "n", "mean", "low", "high"]].assign(share=100 * heavy["share"])
     frame.insert(1, "captions", whose)
     return frame.rename(

@@ -204,21 +204,23 @@ def _numbered(frames: list[pd.DataFrame]) -> tuple[list[pd.DataFrame], dict[int,
 
 
 def _generated(captions: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    frames = [f.assign(captioner=name, variant="standard") for name, f in captions.items()]
-    return pd.concat(frames, ignore_index=True)[["captioner", "variant", "image_id", "caption"]]
+    frames = [f.assign(captioner=name, caption_set="standard") for name, f in captions.items()]
+    return pd.concat(frames, ignore_index=True)[["captioner", "caption_set", "image_id", "caption"]]
 
 
 def _human(frame: pd.DataFrame) -> tuple[pd.DataFrame, int, list[str]]:
-    """As many captions an image as most have, five at most; images with fewer are left out."""
+    """As many captions an image as most have, five at most; images with fewer repeat them in turn."""
     counts = frame.groupby("image_id")["caption"].size()
     if counts.empty:
         return frame, 0, []
     number = int(min(HUMAN_CAPTIONS, counts.mode().max()))
-    few = counts.index[counts < number]
-    notes = [f"{len(few):,} images have fewer than {number} human captions: left out"] * bool(len(few))  # fmt: skip
+    few = int((counts < number).sum())
+    notes = [f"{few:,} images have fewer than {number} human captions: repeated in turn"] * bool(
+        few
+    )
     if number < HUMAN_CAPTIONS:
         notes.append(f"{number} human captions an image; the papers use {HUMAN_CAPTIONS}")
-    kept = frame[~frame["image_id"].isin(few) & (frame["caption_index"] < number)]
+    kept = frame[frame["caption_index"] < number]
     return kept.reset_index(drop=True), number, notes
 
 

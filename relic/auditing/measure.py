@@ -104,7 +104,7 @@ def _rows(audited: Audited, part: pd.DataFrame, runs: pd.DataFrame, store: Store
     for name in captioners:
         own = {variant: rows[rows["captioner"] == name] for variant, rows in sides.items()}
         estimate, interval = found["standard"][name], found["standard"][name].interval()
-        score = runs[(runs["captioner"] == name)].groupby("captions")
+        score = runs[(runs["captioner"] == name)].groupby("side")
         accuracy, auc = score["accuracy"].mean(), score["auc"].mean()
         result.append(
             {

@@ -210,7 +210,7 @@ def data(audit: Audit) -> str:
     told = audit.audited
     counts = told.corpus.label_counts(told.images)
     classes = ", ".join(f"{name} {n:,}" for name, n in counts.items())
-    runs = audit.measured.runs[(audit.measured.runs["captions"] == "model") & (audit.measured.runs["labels"] == "true")]  # fmt: skip
+    runs = audit.measured.runs[(audit.measured.runs["side"] == "model") & (audit.measured.runs["labels"] == "true")]  # fmt: skip
     seen = 100 * (1 - runs.groupby("captioner")["n_unseen"].sum() / runs.groupby("captioner")["n_test"].sum())  # fmt: skip
     table = told.coverage.assign(**{"test captions also in training, %": told.coverage["captioner"].map(seen)})  # fmt: skip
     shown = table_html(table, f"{FILES}coverage.csv", f"{about(audit)} have a label, human captions and every captioner's caption ({classes}); {told.captions_an_image} human captions an image.")  # fmt: skip

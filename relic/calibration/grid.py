@@ -113,7 +113,7 @@ def measure(
     )
     truth, found = corpus.true_lic("planted"), {}
     for side in BOTH:
-        options = {"captions": side, "recipe": setting.recipe}
+        options = {"side": side, "recipe": setting.recipe}
         run = describe(corpus, "planted", setting.classifier, **options)
         key = (run.classifier, run.recipe, side, run.fingerprint, corpus_seed, fresh)
         if key not in known:

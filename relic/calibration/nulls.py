@@ -51,7 +51,7 @@ def null_runs(
     runs = paired_grid(source, attribute, **options)
     runs += paired_grid(source, attribute, labels="permuted", **options)
     sides = BOTH if about.human_row_order else ("model",)
-    runs += paired_grid(source, attribute, captions=sides, split="upstream", **options)
+    runs += paired_grid(source, attribute, sides=sides, split="upstream", **options)
     return own_runs(source, runs).assign(source=THIS_BUILD)
 
 
@@ -80,10 +80,10 @@ def chance(runs: pd.DataFrame) -> pd.DataFrame:
     kept = _prepared(runs)
     kept = kept[(kept["labels"] == "permuted") & (kept["split"] == "paired")]
     rows = []
-    for values, part in kept.groupby([*WITHIN, "captions"], sort=False):
-        about = dict(zip([*WITHIN, "captions"], values, strict=True))
+    for values, part in kept.groupby([*WITHIN, "side"], sort=False):
+        about = dict(zip([*WITHIN, "side"], values, strict=True))
         by_seed = part.groupby("seed")[["score", "accuracy", "auc"]].mean()
-        row = about | {"captions": SIDES[about["captions"]], "runs": len(part)}
+        row = about | {"captions": SIDES[about["side"]], "runs": len(part)}
         row |= {"seeds": len(by_seed), "n_test": int(part["n_test"].median())}
         for name in by_seed:
             told = _row(estimate(by_seed[name]))
@@ -130,7 +130,7 @@ def human_zero(runs: pd.DataFrame) -> pd.DataFrame:
     """
     kept = _prepared(runs)
     kept = kept[(kept["labels"] == "true") & (kept["split"] == "paired")]
-    kept = kept[kept["captions"] == "human"]
+    kept = kept[kept["side"] == "human"]
     rows = []
     for values, part in kept.groupby([*WITHIN, "captioner"], sort=False):
         wide = part.pivot_table(index="seed", columns="caption_index", values="score").dropna()
@@ -219,7 +219,7 @@ def pairing_summary(table: pd.DataFrame) -> pd.DataFrame:
 def split_policies(runs: pd.DataFrame, least: int = 3) -> pd.DataFrame:
     """LIC_M on `paired` and on `upstream` splits: mean and spread over seeds, median by group."""
     kept = _prepared(runs)
-    kept = kept[(kept["labels"] == "true") & (kept["captions"] == "model")]
+    kept = kept[(kept["labels"] == "true") & (kept["side"] == "model")]
     rows = []
     for values, part in kept.groupby(WITHIN, sort=False):
         by = part.groupby(["split", "captioner"])

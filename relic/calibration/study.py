@@ -125,7 +125,7 @@ def _outcomes(corpus, captioner: str, side: str, seeds, known: dict, scaled: boo
     found = []
     for seed in seeds:
         for index in range(5 if side == "human" else 1):
-            options = {"captions": side, "caption_index": index, "seed": seed, "calibrated": scaled}
+            options = {"side": side, "caption_index": index, "seed": seed, "calibrated": scaled}
             run = describe(corpus, captioner, "linear", **options)
             key = (run.fingerprint, side, index, seed)
             if key not in known:

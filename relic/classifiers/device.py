@@ -28,6 +28,12 @@ def deterministic(seed: int) -> None:
     torch.backends.cudnn.benchmark = False
 
 
-def autocast(device: torch.device) -> torch.autocast:
-    """Half precision on CUDA; nothing on the CPU."""
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda")
+def autocast(device: torch.device, *, training: bool = False) -> torch.autocast:
+    """Half precision on CUDA; on the CPU for training only, and where it multiplies bfloat16 itself."""
+    half = device.type == "cuda" or (training and _multiplies_bfloat16())
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=half)
+
+
+def _multiplies_bfloat16() -> bool:
+    """Has this CPU instructions for it? Elsewhere it is emulated, and slower than single precision."""
+    return torch.cpu._is_avx512_bf16_supported()

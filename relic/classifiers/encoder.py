@@ -131,11 +131,13 @@ def padded(rows: list[tuple[int, ...]], width: int = 0) -> tuple[torch.Tensor, t
     return ids, mask
 
 
-def cls_states(model: torch.nn.Module, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+def cls_states(
+    model: torch.nn.Module, ids: torch.Tensor, mask: torch.Tensor, *, training: bool = False
+) -> torch.Tensor:
     """Last-layer state of [CLS]. Rows of one length need no mask, which is faster."""
     device = next(model.parameters()).device
     full = bool(mask.all())
-    with autocast(device):
+    with autocast(device, training=training):
         states = model(ids.to(device), attention_mask=None if full else mask.to(device))
     return states.last_hidden_state[:, 0].float()
 

@@ -91,8 +91,8 @@ def check(inputs, parameters: dict) -> None:
 
     read = audited(inputs.told())
     for name in parameters["classifiers"]:
-        for captions in ("model", "human"):
-            describe(read.corpus, read.corpus.captioners[0], name, captions=captions,
+        for side in ("model", "human"):
+            describe(read.corpus, read.corpus.captioners[0], name, side=side,
                      split=parameters["split"], vocabulary=read.vocabulary)  # fmt: skip
     counts = read.corpus.label_counts(read.images)
     told = ", ".join(f"{name} {n:,}" for name, n in counts.items())

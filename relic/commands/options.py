@@ -10,7 +10,9 @@ from relic.errors import RelicError
 CaptionerOption = Annotated[str, typer.Option(help="Captioners with commas; all by default.")]
 CorpusOption = Annotated[str, typer.Option(help="real, embedded (synthetic) or auto.")]
 EncoderOption = Annotated[str, typer.Option(help="BERT-type encoder: hub name or directory.")]
-ImagesOption = Annotated[str, typer.Option(help="Caption set: standard, th10, masked_person, ...")]
+CaptionSetOption = Annotated[
+    str, typer.Option(help="Caption set: standard, th10, masked_person, ...")
+]
 SeedsOption = Annotated[str, typer.Option(help="Seeds with commas, or `paper`: the papers' ten.")]
 SplitOption = Annotated[str, typer.Option(help="paired, upstream, unpaired or grouped.")]
 StoreOption = Annotated[

@@ -6,9 +6,9 @@ import typer
 
 from relic.commands.options import (
     CaptionerOption,
+    CaptionSetOption,
     CorpusOption,
     EncoderOption,
-    ImagesOption,
     SchedulerOption,
     SeedsOption,
     SplitOption,
@@ -29,12 +29,12 @@ def sweep(
         str, typer.Option(help="linear, lstm, bert-ft, bert-pre; several with commas.")
     ] = "linear",
     captioner: CaptionerOption = "",
-    captions: Annotated[str, typer.Option(help="model (LIC_M), human (LIC_D) or both.")] = "both",
+    side: Annotated[str, typer.Option(help="model (LIC_M), human (LIC_D) or both.")] = "both",
     seeds: SeedsOption = "0,12,100",
     caption_indices: Annotated[str, typer.Option(help="Human captions with commas.")] = "0,1,2,3,4",
     split: SplitOption = "paired",
     vocabulary: Annotated[str, typer.Option(help="captioner, human-top-n or none.")] = "captioner",
-    images: ImagesOption = "standard",
+    caption_set: CaptionSetOption = "standard",
     recipe: Annotated[
         str, typer.Option(help="Recipe of the classifier; its first by default.")
     ] = "",
@@ -81,15 +81,15 @@ def sweep(
     if grid_name:
         runs = grid_runs(source, grid_name)
     for name in attribute.split(",") if not grid_name else ():
-        if captions in ("model", "both"):
-            runs += grid(source, name, images=images, **shared)
-        if captions in ("human", "both"):
+        if side in ("model", "both"):
+            runs += grid(source, name, caption_set=caption_set, **shared)
+        if side in ("human", "both"):
             index = numbers("--caption-indices", caption_indices)
             runs += grid(
-                source, name, captions="human", caption_index=index, vocabulary=vocabulary, **shared
+                source, name, side="human", caption_index=index, vocabulary=vocabulary, **shared
             )
     if not runs:
-        raise RelicError(f"--captions {captions}", expected="model, human or both")
+        raise RelicError(f"--side {side}", expected="model, human or both")
     kept, recorded = store_at(store), set() if again else set(published_runs()["key"])
     wanted = [run for run in runs if run.key not in recorded]
     new = compute(source, wanted, kept, workers=workers, scheduler=scheduler)
@@ -101,9 +101,9 @@ def attribute(
     captioner: CaptionerOption = "",
     classifier: Annotated[str, typer.Option(help="lstm, bert-ft; both with a comma.")] = "lstm",
     seeds: SeedsOption = "0",
-    captions: Annotated[str, typer.Option(help="model, or both (human ones too).")] = "model",
+    side: Annotated[str, typer.Option(help="model, or both (human ones too).")] = "model",
     split: SplitOption = "upstream",
-    images: ImagesOption = "standard",
+    caption_set: CaptionSetOption = "standard",
     attribute: Annotated[str, typer.Option(help="gender, race or age.")] = "gender",
     encoder: EncoderOption = "",
     steps: Annotated[int, typer.Option(help="Steps; 0: the classifier's own.")] = 0,
@@ -123,23 +123,23 @@ def attribute(
     from relic.attribution.tables import scores
     from relic.sweep import Source
 
-    if captions not in ("model", "both"):
-        raise RelicError(f"--captions {captions}", expected="model or both")
+    if side not in ("model", "both"):
+        raise RelicError(f"--side {side}", expected="model or both")
     source, names = Source(corpus).load(attribute), classifier.split(",")
-    described = {"split": split, "images": images}
+    described = {"split": split, "caption_set": caption_set}
     done = attribute_all(
         source,
         captioner.split(",") if captioner else source.captioners,
         names,
         seeds=seed_numbers(seeds),
-        human=names if captions == "both" else (),
+        human=names if side == "both" else (),
         described=described | ({"encoder": encoder} if encoder else {}),
         progress=True,
         steps=steps,
         checked=checked,
         directory=store_at(store).directory,
     )
-    table = scores(done)[["captioner", "captions", "classifier", "seed", "of", "class1", "class0", "sum"]]  # fmt: skip
+    table = scores(done)[["captioner", "side", "classifier", "seed", "of", "class1", "class0", "sum"]]  # fmt: skip
     print(table.round(3).to_string(index=False))
     if record:
         print(f"{len(add(done))} rows in results/attribution/scores.csv")

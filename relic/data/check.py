@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from relic.attribute import known_attributes
-from relic.data.corpus import Corpus
+from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.data.fetch import git_blob_sha1, manifest
 from relic.data.human import coco_files, read_coco
 from relic.data.upstream import PARTS, captioner_files, directory_fingerprint, load_real
@@ -39,6 +39,7 @@ class AttributeReport:
     expected: dict[str, int] = field(default_factory=dict)
     with_human_captions: int = 0
     with_human_captions_by_label: dict[str, int] = field(default_factory=dict)
+    with_fewer_than_five: int = 0
     captioners: list[str] = field(default_factory=list)
     missing_captioners: list[str] = field(default_factory=list)
     error: str = ""
@@ -127,6 +128,7 @@ def _attribute(directory: Path, name: str) -> AttributeReport:
     report.images, report.labels = len(corpus.labels), corpus.label_counts()
     report.with_human_captions = len(corpus.covered)
     report.with_human_captions_by_label = corpus.label_counts(corpus.covered)
+    report.with_fewer_than_five = int((corpus.depth < HUMAN_CAPTIONS).sum())
     report.captioners = [corpus.display_names[key] for key in corpus.captioners]
     report.missing_captioners = [name for name in known if name not in report.captioners]
     return report
@@ -155,7 +157,8 @@ def as_text(report: DataReport) -> str:
         covered = ", ".join(f"{name} {n:,}" for name, n in a.with_human_captions_by_label.items())
         lines += [
             f"{a.attribute:7} {a.images:,} images ({counts}): {verdict}",
-            f"        {a.with_human_captions:,} with five human captions ({covered})",
+            f"        {a.with_human_captions:,} with human captions ({covered}); "
+            f"{a.with_fewer_than_five:,} of them with fewer than {HUMAN_CAPTIONS} of their own",
             f"        {len(a.captioners)} captioners: {', '.join(a.captioners)}",
         ]
         if a.missing_captioners:

@@ -9,7 +9,7 @@ import pandas as pd
 from relic.attribute import Attribute
 from relic.errors import RelicError
 
-HUMAN_CAPTIONS = 5  # captions an image needs to count as covered; of more, the first five are used
+HUMAN_CAPTIONS = 5  # human captions that an image has to offer; of more, the first five are used
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,8 +17,8 @@ class Corpus:
     """Captions of labelled images, for one attribute.
 
     `labels`: image id -> 0 or 1, sorted by id.
-    `generated`: captioner, variant, image_id, caption; rows in the order of the captioner's file.
-    `human`: image_id, caption_index (0 to 4), caption, source; rows in the order of their source.
+    `generated`: captioner, caption_set, image_id, caption; rows in the order of the captioner's file.
+    `human`: image_id, caption_index (from 0), caption, source; one to five an image, in source order.
     `vocabularies`: captioner -> its words after masking, as published beside its captions.
     `objects`: image_id, label, probability, source; empty where unknown.
     """
@@ -39,7 +39,7 @@ class Corpus:
     @property
     def captioners(self) -> list[str]:
         """Captioners with standard captions, in the papers' order."""
-        standard = self.generated[self.generated["variant"] == "standard"]
+        standard = self.generated[self.generated["caption_set"] == "standard"]
         return list(standard["captioner"].unique())
 
     @property
@@ -49,23 +49,27 @@ class Corpus:
 
     def caption_sets(self, captioner: str) -> list[str]:
         """Names of a captioner's caption sets: standard, th10, masked_person, ..."""
-        return [variant for name, variant in self._by_set if name == captioner]
+        return [caption_set for name, caption_set in self._by_set if name == captioner]
 
-    def captions(self, captioner: str, variant: str = "standard") -> pd.Series:
+    def captions(self, captioner: str, caption_set: str = "standard") -> pd.Series:
         """Generated captions by image id, in the row order of the captioner's file."""
-        rows = self._by_set.get((captioner, variant))
+        rows = self._by_set.get((captioner, caption_set))
         if rows is None:
             sets = [f"{name}" if v == "standard" else f"{name} ({v})" for name, v in self._by_set]
             raise RelicError(
-                f"{self.name}, {self.attribute.name}: no captions of {captioner!r} ({variant})",
+                f"{self.name}, {self.attribute.name}: no captions of {captioner!r} ({caption_set})",
                 expected=f"one of {', '.join(sets)}",
             )
         return rows.set_index("image_id")["caption"]
 
     def human_captions(self, caption_index: int) -> pd.Series:
-        """The human caption number `caption_index` (0 to 4) by image id."""
-        rows = self.human[self.human["caption_index"] == caption_index]
-        if rows.empty:
+        """The human caption number `caption_index` (0 to 4) by image id.
+
+        An image with fewer repeats them in turn: number k of its c captions is caption k mod c.
+        """
+        turn = caption_index % self.human.groupby("image_id")["image_id"].transform("size")
+        rows = self.human[self.human["caption_index"] == turn]
+        if rows.empty or not 0 <= caption_index < HUMAN_CAPTIONS:
             raise RelicError(
                 f"{self.name}, {self.attribute.name}: no human captions number {caption_index}",
                 expected=f"human captions, numbers 0 to {HUMAN_CAPTIONS - 1}",
@@ -75,8 +79,19 @@ class Corpus:
 
     @cached_property
     def covered(self) -> pd.Index:
-        """Labelled images with five human captions, sorted by id."""
-        return self.labels.index[self.labels.index.isin(self.human["image_id"].unique())]
+        """Labelled images with human captions, sorted by id."""
+        return self.depth.index
+
+    @cached_property
+    def depth(self) -> pd.Series:
+        """How many human captions of its own each covered image has, sorted by id."""
+        counts = self.human["image_id"].value_counts().reindex(self.labels.index)
+        return counts.dropna().astype("int64").rename("depth")
+
+    @property
+    def deepest(self) -> pd.Index:
+        """Covered images with as many captions of their own as any: where captions are compared."""
+        return self.depth.index[self.depth == self.depth.max()]
 
     @property
     def coverage(self) -> str:
@@ -86,7 +101,9 @@ class Corpus:
             if self.complete
             else f"{len(self.covered):,} of {len(self.labels):,}"
         )
-        return f"human captions for {part} images"
+        thin = int((self.depth < self.depth.max()).sum())
+        fewer = f" ({thin:,} with fewer than {self.depth.max()} of their own)" if thin else ""
+        return f"human captions for {part} images{fewer}"
 
     @property
     def complete(self) -> bool:
@@ -112,7 +129,7 @@ class Corpus:
 
     @cached_property
     def _by_set(self) -> dict[tuple[str, str], pd.DataFrame]:
-        return dict(list(self.generated.groupby(["captioner", "variant"], sort=False)))
+        return dict(list(self.generated.groupby(["captioner", "caption_set"], sort=False)))
 
     def __repr__(self) -> str:
         return (

@@ -1,4 +1,4 @@
-"""Human captions, from the best source that has five for an image."""
+"""Human captions: up to five an image, from the best source that has any."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -21,19 +21,25 @@ COLUMNS = ["image_id", "caption_index", "caption", "source"]
 
 
 def human_captions(directory: Path, attribute: str, images: Iterable[int]) -> pd.DataFrame:
-    """Five captions an image as `image_id, caption_index, caption, source`, in source order.
+    """Up to five captions an image as `image_id, caption_index, caption, source`, in source order.
 
-    An image's captions all come from the first source that has five of them: the attribute's own
-    upstream file, other upstream files, COCO annotation files, the age file.
+    An image's captions all come from one source: the first that has five of them, or else the one
+    that has most.
     """
-    wanted, rows = set(images), []
-    for source, captions in _sources(directory, attribute):
-        for image_id, texts in captions.items():
-            if image_id in wanted and len(texts) >= HUMAN_CAPTIONS:
-                wanted.discard(image_id)
-                rows += [(image_id, i, texts[i], source) for i in range(HUMAN_CAPTIONS)]
-        if not wanted:
-            break
+    sources, wanted = list(_sources(directory, attribute)), set(images)
+    best: dict[int, tuple[int, int]] = {}  # image -> captions of its own (up to five), source
+    for number, (_, captions) in enumerate(sources):
+        for image_id in wanted & captions.keys():
+            depth = min(len(captions[image_id]), HUMAN_CAPTIONS)
+            if depth > best.get(image_id, (0, 0))[0]:
+                best[image_id] = depth, number
+    rows = [
+        (image_id, k, texts[k], name)
+        for number, (name, captions) in enumerate(sources)
+        for image_id, texts in captions.items()
+        if best.get(image_id, (0, -1))[1] == number
+        for k in range(best[image_id][0])
+    ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

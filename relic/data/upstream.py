@@ -15,12 +15,12 @@ from relic.data.rows import is_image_id, is_text
 from relic.errors import RelicError
 
 PARTS = ("bias_data", "age_data", "age_annotations", "coco", "visual_context", "gender_score")
-GENERATED = ["captioner", "variant", "image_id", "caption"]
+GENERATED = ["captioner", "caption_set", "image_id", "caption"]
 
 
 @cache
 def captioner_files() -> dict[str, dict]:
-    """The captioners of `captioners.yml`: name, files by attribute and variant, age column."""
+    """The captioners of `captioners.yml`: name, files by attribute and caption_set, age column."""
     text = Path(__file__).with_name("captioners.yml").read_text(encoding="utf-8")
     return yaml.safe_load(text)
 
@@ -62,11 +62,11 @@ def load_real(directory: Path, attribute: str) -> Corpus:
 def _read_bias_data(directory: Path, about: Attribute) -> tuple[pd.Series, list[pd.DataFrame]]:
     labels, frames = {}, []
     for captioner, files in captioner_files().items():
-        for variant, name in files.get(about.name, {}).items():
+        for caption_set, name in files.get(about.name, {}).items():
             file = directory / "bias_data" / name
             if file.exists():
                 rows = _labelled_rows(file, about, {captioner: "pred"}, labels)
-                frames.append(rows.assign(variant=variant)[GENERATED])
+                frames.append(rows.assign(caption_set=caption_set)[GENERATED])
     return _as_series(labels, about), frames
 
 
@@ -76,7 +76,7 @@ def _read_age(directory: Path, about: Attribute) -> tuple[pd.Series, list[pd.Dat
         return _as_series(labels, about), []
     columns = {key: files["age"] for key, files in captioner_files().items() if "age" in files}
     rows = _labelled_rows(file, about, columns, labels)
-    return _as_series(labels, about), [rows.assign(variant="standard")[GENERATED]]
+    return _as_series(labels, about), [rows.assign(caption_set="standard")[GENERATED]]
 
 
 def _labelled_rows(file: Path, about: Attribute, columns: dict[str, str], labels: dict[int, int]):

@@ -105,7 +105,7 @@ def gather(corpus: Corpus, within: pd.Index | None = None) -> Captions:
             f"{corpus.name}, {corpus.attribute.name}: no human captions to compare with",
             mend="relic data check DIR tells which file is missing",
         )
-    images = corpus.covered
+    images = corpus.deepest  # humans are compared with each other
     for captioner in corpus.captioners:
         images = images.intersection(corpus.captions(captioner).index)
     images = (images if within is None else images.intersection(within)).sort_values()
@@ -264,7 +264,7 @@ def class_lic(runs: pd.DataFrame, attribute: str, classifier: str, classes: Iter
     kept = select(runs, attribute=attribute, classifier=classifier)
     columns = ["score", "score_class0", "score_class1"]
     keys = ["source", "corpus", "captioner", "seed"]
-    parts = {side: kept[kept["captions"] == side] for side in ("model", "human")}
+    parts = {side: kept[kept["side"] == side] for side in ("model", "human")}
     sides = {side: part.groupby(keys)[columns].mean() for side, part in parts.items()}
     lic = (sides["model"] - sides["human"]).dropna()
     lic.columns = ["both", *classes]

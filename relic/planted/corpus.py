@@ -138,7 +138,7 @@ def _draw(images: int, seed: int, captioners: tuple[PlantedCaptioner, ...]) -> _
     for number, captioner in enumerate(captioners):
         own = np.random.Generator(np.random.PCG64([seed, 2, number]))
         rows = pd.DataFrame(
-            {"captioner": captioner.key, "variant": "standard", "image_id": ids}
+            {"captioner": captioner.key, "caption_set": "standard", "image_id": ids}
         ).assign(caption=_captions(captioner, classes, kinds, own))
         frames.append(rows.iloc[np.argsort(own.random(images), kind="stable")])  # own row order
     return _Drawn(

@@ -53,7 +53,7 @@ def both_ways(corpus: Corpus, accuracy: pd.DataFrame, images: int) -> pd.DataFra
     The spread is the standard error of the mean over images.
     """
     printed = accuracy[accuracy["metric"] == "BLEU-4"].set_index("captioner")["value"]
-    chosen = corpus.covered[:images]
+    chosen = corpus.deepest[:images]
     human = corpus.human[corpus.human["image_id"].isin(chosen)]
     references = human.groupby("image_id")["caption"].agg(list)
     rows = []

@@ -459,7 +459,7 @@ def test_upstream_files_read_as_load_real_reads_them(real_data):
         pytest.skip(f"RELIC_DATA has no {file.name}")
     labels = read_labels(file, GENDER).frame.set_index("image_id")["label"]
     assert labels.sort_index().to_dict() == corpus.labels.loc[labels.index].sort_index().to_dict()
-    generated = corpus.generated.query("captioner == 'sat' and variant == 'standard'")
+    generated = corpus.generated.query("captioner == 'sat' and caption_set == 'standard'")
     expected = generated[["image_id", "caption"]].reset_index(drop=True)
     assert read_captions(file).frame.to_dict("list") == expected.to_dict("list")
 

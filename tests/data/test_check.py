@@ -223,9 +223,9 @@ def test_real_data_as_the_papers_have_it(real_report, real_data):
     text = as_text(real_report)
     for line in (
         "gender  10,780 images (Male 7,466, Female 3,314): as in the papers",
-        "        7,906 with five human captions (Male 5,468, Female 2,438)",
+        "        10,757 with human captions (Male 7,456, Female 3,301); 2,407 of them with fewer than 5",
         "race    10,969 images (Light 9,873, Dark 1,096): as in the papers",
-        "        7,019 with five human captions (Light 6,308, Dark 711)",
+        "        10,936 with human captions (Light 9,841, Dark 1,095); 3,301 of them with fewer than 5",
         "age     7,038 images (old 4,603, young 2,435): as in the papers",
         "4 captioners: SAT, OSCAR, NIC+, NIC+Equalizer",
         *(f"  {name}: disables" for name in HUMAN),

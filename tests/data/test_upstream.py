@@ -188,6 +188,30 @@ def test_own_age_file_of_words(tiny, tmp_path):
     assert load_real(tiny.root, str(mine)).labels.to_dict() == {3: 0, 5: 1}
 
 
+def test_fewer_than_five_captions_repeat_in_turn(tiny):
+    """Number k of an image's c captions is caption k mod c; a source with more of them wins."""
+    tiny.write("coco/captions_a.json", coco({1: ["one", "two"], 2: ["only"], 3: ["one"]}))
+    tiny.write("coco/captions_b.json", coco({1: ["other", "two", "three"], 2: ["late"]}))
+    corpus = load_real(tiny.root, "gender")
+    assert sources(corpus) == {
+        2: "coco/captions_a.json",
+        1: "coco/captions_b.json",
+        5: AGE,
+        3: AGE,
+    }
+    said = {image: [corpus.human_captions(k)[image] for k in range(5)] for image in (1, 2)}
+    assert said == {1: ["other", "two", "three", "other", "two"], 2: ["only"] * 5}
+    assert list(corpus.human_captions(3).index) == [
+        2,
+        1,
+        5,
+        3,
+    ]  # in source order whatever the depth
+    assert corpus.depth.to_dict() == {1: 3, 2: 1, 3: 5, 5: 5}
+    assert list(corpus.deepest) == [3, 5]
+    assert corpus.coverage == "human captions for 4 of 5 images (2 with fewer than 5 of their own)"
+
+
 def test_fewer_than_five_captions_move_to_the_next_source(tiny):
     tiny.write(HUMAN_GENDER, [{"img_id": 3, "caption_list": five("own")[:4]}])
     tiny.write("coco/captions_a.json", coco({3: ["one"] * 4, 2: five("a")}))
@@ -329,14 +353,14 @@ def real(real_data):
 
 
 @pytest.mark.parametrize(
-    ("attribute", "counts", "covered", "rarer_covered", "captioners"),
+    ("attribute", "counts", "covered", "rarer_covered", "five", "captioners"),
     [
-        ("gender", {"Male": 7466, "Female": 3314}, 7906, 2438, 9),
-        ("race", {"Light": 9873, "Dark": 1096}, 7019, 711, 9),
-        ("age", {"old": 4603, "young": 2435}, 7038, 2435, 4),
+        ("gender", {"Male": 7466, "Female": 3314}, 10757, 3301, 8350, 9),
+        ("race", {"Light": 9873, "Dark": 1096}, 10936, 1095, 7635, 9),
+        ("age", {"old": 4603, "young": 2435}, 7038, 2435, 7038, 4),
     ],
 )
-def test_numbers_of_methods(real, attribute, counts, covered, rarer_covered, captioners):
+def test_numbers_of_methods(real, attribute, counts, covered, rarer_covered, five, captioners):
     corpus = real[attribute]
     assert corpus.label_counts() == counts
     assert len(corpus.labels) == sum(counts.values())
@@ -345,7 +369,9 @@ def test_numbers_of_methods(real, attribute, counts, covered, rarer_covered, cap
         pytest.skip("the Human_Ann files are here: coverage is not the subset's")
     assert len(corpus.covered) == covered
     assert list(corpus.label_counts(corpus.covered).values())[1] == rarer_covered
-    assert corpus.human.groupby("image_id").size().eq(5).all()
+    assert len(corpus.deepest) == five
+    assert corpus.depth.between(1, 5).all()
+    assert len(corpus.human_captions(4)) == covered
 
 
 def test_captioners_describe_the_same_gender_images_in_other_orders(real):
