@@ -87,7 +87,7 @@ choose_python() {  # RELIC_PYTHON, an active environment named relic, or .venv
 checker=${RELIC_PYTHON:-}
 [ -z "$checker" ] || fits "$checker" || wrong_python "$checker"
 [ -n "$checker" ] || { [ -x "$venv/bin/python" ] && checker="$venv/bin/python"; } || checker=$(find_python)
-"$checker" "$here/relic/build/options.py" "$@" || exit $?
+"$checker" "$here/relic/book/options.py" "$@" || exit $?
 case " $* " in *" --test "*) ;; *" --help "* | *" -h "*) exit 0 ;; esac
 
 choose_python
@@ -99,7 +99,8 @@ case " $* " in
     cd "$here"
     "$python" -m ruff check .
     "$python" -m ruff format --check .
+    "$python" -m mypy
     exec "$python" -m pytest ${arguments[@]+"${arguments[@]}"}
     ;;
 esac
-exec "$python" -P -m relic.build "$@"  # -P: a relic in the working directory is not ours
+exec "$python" -P -m relic.book "$@"  # -P: a relic in the working directory is not ours

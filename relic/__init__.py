@@ -1,23 +1,44 @@
 """RELIC: do image captioners amplify the bias of their training captions, and how sure can we be?
 
-What a notebook may import: the names below, and the modules that compute (`datacard`, ...).
-`relic.audit(...)` and `relic.lic(...)` answer for captions of one's own.
+What a notebook may import: the names below, and its chapter (`relic.chapters`). They are loaded when
+first asked for, so that `import relic` and `relic --help` wait for nothing.
 """
 
-__version__ = "0.1.0"
+from importlib import import_module
 
-from relic.attribute import load_attribute
-from relic.data import Corpus, load_corpus
-from relic.errors import RelicError
-from relic.page import Page
+__version__ = "0.2.0"
 
-__all__ = ["Corpus", "Page", "RelicError", "__version__", "audit", "lic", "load_attribute", "load_corpus"]  # fmt: skip
+_HOMES = {
+    "relic.auditing.audit": ("audit", "lic"),
+    "relic.chapters.figures": ("forest",),
+    "relic.data.attribute": ("load_attribute",),
+    "relic.data.captioners": ("display_names", "in_order"),
+    "relic.data.corpus": ("Corpus",),
+    "relic.errors": ("RelicError",),
+    "relic.judge.claims": ("agreement", "amplification", "equalizer", "gender_minus_race", "less_than_gender",
+                           "mean_less_than_gender", "same_order", "verdict"),
+    "relic.judge.lic": ("difference", "estimates", "intervals", "lic_table", "mean_over_captioners", "model_table"),
+    "relic.measure.inputs": ("masked",),
+    "relic.measure.runs": ("train",),
+    "relic.measure.score": ("caption_scores", "lic_score"),
+    "relic.numbers": ("number", "span"),
+    "relic.page": ("Page",),
+    "relic.records.evidence": ("judge_all", "papers", "spreadsheet"),
+    "relic.records.published": ("published",),
+    "relic.records.serve": ("load_corpus", "readable", "recorded", "runs"),
+}  # fmt: skip
+_PLACE = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = ["__version__", *sorted(_PLACE)]
 
 
 def __getattr__(name: str):
-    """`audit` and `lic` are imported when asked for: they need what computes."""
-    if name in ("audit", "lic"):
-        from relic.auditing import audit
+    """Load a name when it is first asked for."""
+    if name not in _PLACE:
+        raise AttributeError(f"module 'relic' has no attribute {name!r}")
+    found = getattr(import_module(_PLACE[name]), name)
+    globals()[name] = found
+    return found
 
-        return getattr(audit, name)
-    raise AttributeError(f"module 'relic' has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,28 +1,31 @@
-"""A notebook as a page of the book: sentences, tables with their CSV, figures, provenance."""
+"""A notebook as a page of the book: tables with their CSV, figures, verdicts, provenance."""
 
 import base64
 import html
 import io
-import json
 import os
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from IPython.display import HTML, Markdown, display
 
 from relic import provenance
-from relic.data.corpus import Corpus
+from relic.judge.claims import Verdict
+from relic.numbers import number, span
 
-if TYPE_CHECKING:
-    from relic.claims import Verdict
-
+PAPER = "var(--pst-color-background, #fff)"  # what is white in a figure: the page's ground
 STARTED = time.time()  # when the kernel imported us: within a second of its start
+SHARED = (
+    "corpus",
+    "attribute",
+    "classifier",
+    "seen",
+    "seeds",
+    "source",
+)  # told once where all rows share them
 
 
 class Page:
@@ -37,96 +40,123 @@ class Page:
         self.parameters = {key: notebook_globals[key] for key in annotated}
 
     def say(self, text: str) -> None:
-        """Markdown whose numbers were computed; they get a true minus sign. Nothing where it is empty."""
-        if text:
-            display(Markdown(re.sub(r"(?<![\w`])-(?=\d)", "−", text)))
+        """Markdown with computed numbers; they get a true minus sign."""
+        display(Markdown(re.sub(r"(?<![\w`])-(?=\d)", "−", text)))
 
     def table(
         self, frame: pd.DataFrame, name: str, caption: str, decimals: int = 1, folded: bool = False
     ) -> None:
-        """A table with its caption, and the same as CSV behind a link; folded away if long."""
-        shown = table_html(frame, f"{self.name}_{name}.csv", "" if folded else caption, decimals)
+        """A table with its caption, and the same as CSV behind a link; folded away if long.
+
+        An estimate with `low` and `high` after it takes one cell; what all rows share goes into the caption.
+        """
+        shown = table_html(frame, f"{self.name}_{name}.csv", caption, decimals)
         if folded:
             shown = f'<details class="relic-folded"><summary>As a table: {_text(caption)}</summary>{shown}</details>'
         display(HTML(shown))
 
     def figure(self, axes: plt.Axes, alt: str, caption: str) -> None:
-        """A figure with its size, a text for those who cannot see it, and a caption."""
+        """A figure, a text for those who cannot see it, and a caption."""
         display(HTML(figure_html(axes.figure, alt, caption)))
         plt.close(axes.figure)
 
     def html(self, text: str) -> None:
-        """HTML made elsewhere, its text escaped there; nothing where it is empty."""
-        if text:
-            display(HTML(text))
+        """HTML made elsewhere, its text escaped there."""
+        display(HTML(text))
 
-    def verdicts(self, verdicts: Iterable["Verdict"]) -> None:
-        """Verdicts as a box: the word, what was judged, the sentence it rests on."""
-        for each in verdicts:
-            display(HTML(verdict_html(each)))
+    def verdict(self, verdict: Verdict, about: str) -> None:
+        """A verdict as a box: the word, the claim, the number it rests on, and on what (`about`)."""
+        display(HTML(verdict_html(verdict, about)))
 
-    def provenance(self, corpora: Corpus | Iterable[Corpus] = ()) -> None:
+    def provenance(self, *corpora) -> None:
         """What this page rests on."""
-        corpora = [corpora] if isinstance(corpora, Corpus) else list(corpora)
-        display(HTML(provenance_html(self.parameters, corpora)))
+        display(HTML(provenance_html(self.parameters, list(corpora))))
 
 
 def table_html(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) -> str:
-    """HTML of a table; text is escaped, numbers have thousands separators."""
-    shown = frame.map(lambda value: _shown(value, decimals))
-    kinds = ["num" if pd.api.types.is_numeric_dtype(frame[column]) else "text" for column in frame]
-    head = "".join(f'<th class="{k}">{_text(c)}</th>' for c, k in zip(frame, kinds, strict=True))
-    rows = "".join(
-        "<tr>"
-        + "".join(f'<td class="{k}">{_text(v)}</td>' for v, k in zip(row, kinds, strict=True))
-        + "</tr>"
-        for row in shown.itertuples(index=False)
-    )
+    """HTML of a table; text is escaped, numbers have thousands separators, CSV has every column."""
+    shared = [c for c in SHARED if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]  # fmt: skip
+    values = {c: frame[c].iloc[0] for c in shared if (c, frame[c].iloc[0]) != ("seen", "all")}
+    each = [f"{value} splits" if c == "seeds" else str(value) for c, value in values.items()]
+    said = ", ".join(text for text in each if text not in caption)
     data = base64.b64encode(frame.to_csv(index=False).encode()).decode()
+    shown, kinds = _cells(frame.drop(columns=shared), decimals)
+    head = "".join(f'<th scope="col" class="{k}">{_text(c)}</th>' for c, k in kinds.items())
+    rows = "".join(
+        "<tr>" + "".join(f'<td class="{k}">{_text(v)}</td>' for v, k in zip(row, kinds.values(), strict=True)) + "</tr>"
+        for row in shown.itertuples(index=False)
+    )  # fmt: skip
+    told = f"{caption} ({said})" if said else caption
     link = (
         f'<a class="relic-csv" download="{_text(file)}" href="data:text/csv;base64,{data}">CSV</a>'
     )
     return (
-        f'<div class="relic-table"><p class="caption">{_text(caption)} {link}</p><div class="scroll" tabindex="0">'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></div>"
+        f'<div class="relic-table"><div class="scroll" tabindex="0"><table><caption>{_text(told)} {link}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></div>"
     )
+
+
+def _cells(frame: pd.DataFrame, decimals: int) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Every cell as text, and whether a column holds numbers; bounds join what they belong to.
+
+    `lic, low, high` become one column; so do bounds without an estimate before them.
+    """
+    columns, cells, kinds = list(frame), {}, {}
+    for at, name in enumerate(columns):
+        if name.endswith("high") and name[:-4] + "low" in columns:
+            continue
+        if name.endswith("low") and name[:-3] + "high" in columns:
+            low, high = frame[name], frame[name[:-3] + "high"]
+            before = columns[at - 1] if at else ""
+            if before in cells and not before.endswith("high"):
+                three = zip(frame[before], low, high, strict=True)
+                cells[before] = [span(*each, decimals) for each in three]
+            else:
+                two = zip(low, high, strict=True)
+                title = name[:-3].strip() or "interval"
+                cells[title] = [f"[{number(float(a), decimals)}, {number(float(b), decimals)}]" for a, b in two]  # fmt: skip
+                kinds[title] = "num"
+            continue
+        cells[name] = [number(value, decimals) for value in frame[name]]
+        kinds[name] = "num" if pd.api.types.is_numeric_dtype(frame[name]) else "text"
+    return pd.DataFrame(cells, index=frame.index), kinds
 
 
 def figure_html(figure: plt.Figure, alt: str, caption: str) -> str:
-    """HTML of a figure as PNG at twice the size it is shown at."""
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=192, bbox_inches="tight", facecolor="white")
-    content = stream.getvalue()
-    width, height = (
-        int.from_bytes(content[at : at + 4], "big") // 2 for at in (16, 20)
-    )  # PNG header
-    data = base64.b64encode(content).decode()
+    """HTML of a figure as SVG; what is black in it takes the colour of the page's text."""
+    stream = io.StringIO()
+    with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "relic"}):
+        figure.savefig(
+            stream, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None}
+        )
+    drawing = stream.getvalue()
+    drawing = drawing[drawing.index("<svg") :].replace("xlink:href", "href")
+    drawing = re.sub(
+        r"<metadata>.*?</metadata>|\sxmlns(:\w+)?=\"[^\"]*\"", "", drawing, flags=re.DOTALL
+    )
+    for colour, page in {"#000000": "currentColor", "#ffffff": PAPER}.items():
+        drawing = drawing.replace(colour, page)
+    drawing = drawing.replace("<svg", f'<svg role="img" aria-label="{_text(alt)}"', 1)
     return (
-        f'<figure class="relic-figure"><img src="data:image/png;base64,{data}" alt="{_text(alt)}" '
-        f'width="{width}" height="{height}"><figcaption>{_text(caption)}</figcaption></figure>'
+        f'<figure class="relic-figure">{drawing}<figcaption>{_text(caption)}</figcaption></figure>'
     )
 
 
-def verdict_html(verdict: "Verdict") -> str:
-    """HTML of a verdict; the data attribute lets the landing page collect this build's verdicts."""
-    told = html.escape(json.dumps(asdict(verdict), ensure_ascii=False), quote=True)
-    where = ", ".join(
-        [
-            verdict.attribute,
-            verdict.classifier,
-            *([verdict.variant] if verdict.variant != "standard" else []),
-        ]
+def verdict_html(verdict: Verdict, about: str) -> str:
+    """HTML of a verdict."""
+    several = (
+        f" · surely {verdict.surely} of {verdict.captioners}" if verdict.captioners > 1 else ""
     )
-    kind = verdict.verdict.replace(" ", "-")
+    n_test = "" if pd.isna(verdict.n_test) else f", {verdict.n_test:.0f} test captions a split"
     return (
-        f'<div class="relic-verdict {kind}" data-verdict="{told}"><p><strong>{verdict.symbol} '
-        f"{_text(verdict.verdict)}</strong> <span>claim {_text(verdict.claim)} · {_text(where)} · "
-        f"{_text(verdict.source)}, {_text(verdict.corpus)}, {verdict.n_seeds} seeds, "
-        f"{verdict.n_test:.0f} test images</span></p><p>{_text(verdict.sentence)}</p></div>"
+        f'<div class="relic-verdict {verdict.word}"><p><strong>{verdict.symbol} {verdict.word}</strong> '
+        f"{_text(verdict.claim)}</p><p>{_text(verdict.whose)}: "
+        f"{span(verdict.estimate, verdict.low, verdict.high)}{several} <span>· {_text(about)}, "
+        f"{verdict.seeds} splits{n_test}</span></p></div>"
     )
 
 
-def provenance_html(parameters: dict, corpora: list[Corpus]) -> str:
+def provenance_html(parameters: dict, corpora: Iterable) -> str:
     """HTML of the provenance block: a line to read, the rest to open."""
     source, seconds = provenance.commit(), time.time() - STARTED
     commit = source["commit"] + (" with uncommitted changes" if source["dirty"] else "")
@@ -134,9 +164,7 @@ def provenance_html(parameters: dict, corpora: list[Corpus]) -> str:
         "commit": commit,
         "profile": os.environ.get("RELIC_PROFILE", "none: run on its own"),
         "parameters": ", ".join(f"{k} = {v!r}" for k, v in parameters.items()),
-        **{
-            f"data, {c.attribute.name}": f"{c.name}; {c.coverage}; {c.fingerprint}" for c in corpora
-        },
+        **{f"{c.attribute.name}, {c.name}": f"{c.coverage}; {c.fingerprint}" for c in corpora},
         "versions": ", ".join(f"{k} {v}" for k, v in provenance.versions().items()),
         "device": provenance.device(),
         "seconds": f"{seconds:.1f}",
@@ -152,14 +180,3 @@ def provenance_html(parameters: dict, corpora: list[Corpus]) -> str:
 
 def _text(value) -> str:
     return html.escape(str(value))
-
-
-def _shown(value, decimals: int) -> str:
-    if pd.isna(value):
-        return "–"
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:,.{decimals}f}".replace("-", "−")
-    return f"{value:,}".replace("-", "−") if isinstance(value, int) else str(value)

@@ -10,8 +10,8 @@ PARAMS = ROOT / "params"  # profiles: overrides of notebook parameters
 BOOK = ROOT / "book"  # sources of the book: Markdown, configuration, style
 BUILD = BOOK / "_build"  # everything a build makes; deleting it loses no source
 HTML = BUILD / "html"  # the published book
-ATTRIBUTES = PACKAGE / "attributes"  # one YAML file an attribute
-PUBLISHED = PACKAGE / "published"  # the papers' numbers as tidy CSV
+ATTRIBUTES = PACKAGE / "data" / "attributes"  # one YAML file an attribute
+PUBLISHED = PACKAGE / "records" / "published"  # the papers' numbers as tidy CSV
 RESULTS = ROOT / "results"  # published run records
 MANIFEST = PACKAGE / "data" / "upstream_manifest.csv"  # upstream's data files and their hashes
 

@@ -1,9 +1,9 @@
 """relic.page: what a notebook shows is escaped, complete and can be read without seeing it."""
 
 import base64
+import html
 import io
 import re
-import struct
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 from relic import page as module
+from relic.data.planted import planted_corpus
+from relic.judge.claims import Verdict
 from relic.page import Page, figure_html, provenance_html, table_html
-from relic.planted import planted_corpus
 
 EVIL = "<script>alert('x')</script>\"&"
 FRAME = pd.DataFrame(
@@ -80,7 +81,40 @@ def test_numpy_numbers_in_a_mixed_column():
 
 def test_numeric_columns_are_marked():
     text = table_html(FRAME, "x.csv", "caption")
-    assert '<th class="text">captioner</th><th class="num">LIC</th><th class="num">images' in text
+    kinds = re.findall(r'<th scope="col" class="(\w+)">(\w+)</th>', text)
+    assert kinds == [("text", "captioner"), ("num", "LIC"), ("num", "images")]
+
+
+LIC = pd.DataFrame(
+    {
+        "captioner": ["NIC", "SAT"],
+        "attribute": "gender",
+        "seen": "all",
+        "lic": [1.84, -0.04],
+        "low": [0.9, np.nan],
+        "high": [2.8, np.nan],
+        "seeds": 10,
+    }
+)
+
+
+def test_an_interval_shares_the_cell_of_its_estimate():
+    text = table_html(LIC, "x.csv", "caption")
+    assert re.findall(r"<th [^>]*>(.*?)</th>", text) == ["captioner", "lic"]
+    assert cells(text) == ["NIC", "1.8 [0.9, 2.8]", "SAT", "0.0"]
+
+
+def test_what_all_rows_share_goes_into_the_caption():
+    said = re.search(r"<caption>(.*?) <a", table_html(LIC, "x.csv", "LIC, COCO")).group(1)
+    assert said == "LIC, COCO (gender, 10 splits)"
+    assert "(10 splits)" in table_html(LIC, "x.csv", "LIC for gender")  # not said twice
+    one = table_html(LIC.head(1), "x.csv", "LIC")
+    assert "gender" in cells(one)
+
+
+def test_an_interval_of_its_own_name():
+    frame = pd.DataFrame({"a": [1.0], "a low": [0.5], "a high": [1.5], "low": [3.0]})
+    assert cells(table_html(frame, "x.csv", "caption")) == ["1.0 [0.5, 1.5]", "3.0"]
 
 
 def test_csv_behind_the_link_is_the_frame():
@@ -108,18 +142,37 @@ def test_table_of_a_page(shown):
 # --- figures ----------------------------------------------------------------------------------
 
 
-def test_figure_has_size_alt_and_caption():
-    figure, _ = plt.subplots(figsize=(4, 3))
+def test_figure_is_drawn_with_alt_and_caption():
+    figure, axes = plt.subplots(figsize=(4, 3))
+    axes.plot([0, 1], color="black")
     text = figure_html(figure, EVIL, EVIL)
     plt.close(figure)
     assert "<script" not in text
     assert "<figcaption>&lt;script&gt;" in text
-    assert re.search(r'alt="&lt;script&gt;alert\(&#x27;x&#x27;\)&lt;/script&gt;&quot;&amp;"', text)
-    content = base64.b64decode(re.search(r"base64,([^\"]+)", text).group(1))
-    assert content.startswith(b"\x89PNG")
-    width, height = struct.unpack(">II", content[16:24])
-    assert f'width="{width // 2}" height="{height // 2}"' in text
-    assert 300 < width // 2 < 450  # about four inches at 96 dots an inch
+    assert re.search(r'<svg role="img" aria-label="&lt;script&gt;[^"]*&quot;&amp;"', text)
+    width, height = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups())
+    assert 1.1 < width / height < 1.5
+
+
+def test_a_figure_follows_the_theme():
+    """Black is the colour of the page's text; white, of markers, that of its ground."""
+    figure, axes = plt.subplots()
+    axes.plot([0, 1], "o-", color="black", mfc="white")
+    text = figure_html(figure, "a line", "A line")
+    plt.close(figure)
+    assert "currentColor" in text
+    assert "var(--pst-color-background" in text
+    assert not re.search("#000000|#ffffff", text)
+
+
+def test_the_same_figure_is_the_same_text():
+    drawn = []
+    for _ in range(2):
+        figure, axes = plt.subplots()
+        axes.plot([0, 1])
+        drawn.append(figure_html(figure, "a line", "A line"))
+        plt.close(figure)
+    assert drawn[0] == drawn[1]
 
 
 def test_figure_of_a_page_is_closed(shown):
@@ -128,6 +181,35 @@ def test_figure_of_a_page_is_closed(shown):
     Page("00_data", {}).figure(axes, "a line", "A line")
     assert "<figure" in shown[0]
     assert plt.get_fignums() == before
+
+
+# --- verdicts ---------------------------------------------------------------------------------
+
+
+def test_a_verdict_says_word_claim_number_and_what_it_rests_on(shown):
+    verdict = Verdict("LIC > 0 <b>", "refuted", -2.04, -3.0, -1.0, EVIL, 10, 660.0, 0, 9)
+    Page("20_x", {}).verdict(verdict, "COCO captions, linear")
+    [text] = shown
+    assert 'class="relic-verdict refuted"' in text
+    assert "<script" not in text
+    plain = html.unescape(re.sub("<[^>]*>", "", text))
+    for part in (
+        "✗ refuted",
+        "LIC > 0 <b>",
+        "−2.0 [−3.0, −1.0]",
+        "surely 0 of 9",
+        "COCO captions, linear",
+    ):
+        assert part in html.unescape(text), part
+    assert "10 splits" in plain
+    assert "660 test captions" in plain
+
+
+def test_a_verdict_on_one_split_has_no_interval(shown):
+    nothing = float("nan")
+    Page("20_x", {}).verdict(Verdict("c", "undecided", 4.2, nothing, nothing, "NIC", 1), "x")
+    assert "NIC: 4.2 " in shown[0]
+    assert "nan" not in shown[0]
 
 
 # --- provenance -------------------------------------------------------------------------------
@@ -148,12 +230,12 @@ def test_parameters_are_the_annotated_names(shown):
 def test_provenance_tells_all_a_result_rests_on(shown, monkeypatch):
     monkeypatch.setenv("RELIC_PROFILE", "smoke")
     corpora = [planted_corpus(name, images=100) for name in ("gender", "age")]
-    Page("00_data", {}).provenance(corpora)
+    Page("00_data", {}).provenance(*corpora)
     Page("00_data", {}).provenance(corpora[0])
     text, single = shown
     for corpus in corpora:
         assert corpus.fingerprint in text
-        assert f"data, {corpus.attribute.name}" in text
+        assert f"<th>{corpus.attribute.name}, {corpus.name}</th>" in text
     assert corpora[1].fingerprint not in single
     for word in ("abc123", "smoke", "synthetic", "human captions for all 100 images", "numpy"):
         assert word in text
@@ -166,5 +248,5 @@ def test_provenance_says_when_the_source_was_changed(monkeypatch):
 
 
 def test_sentences_are_markdown(shown):
-    Page("00_data", {}).say("**bold**")
-    assert shown == ["**bold**"]
+    Page("00_data", {}).say("**bold** -0.5, `-1`, 1e-5, x-2")
+    assert shown == ["**bold** −0.5, `-1`, 1e-5, x-2"]

@@ -5,93 +5,31 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from relic import provenance
-from relic.attribute import Attribute
 from relic.auditing import details
 from relic.auditing.cautions import cautions
-from relic.auditing.inputs import Audited, Inputs, assemble, attribute_of, audited
-from relic.auditing.measure import (
-    AMPLIFIES,
-    DOES_NOT,
-    POWER,
-    SYMBOLS,
-    Held,
-    Measured,
-    measure,
-    source_of,
-)
+from relic.auditing.inputs import Inputs, assemble, attribute_of, audited
+from relic.auditing.measure import SYMBOLS, measure
 from relic.auditing.readers import Rows
-from relic.claims import MARGIN
+from relic.auditing.result import Result, sentence
+from relic.auditing.write import write
+from relic.data.attribute import Attribute
 from relic.errors import RelicError
-from relic.report import minus
-from relic.splits import PAPER_SEEDS
-from relic.store import Store
+from relic.measure.splits import PAPER_SEEDS
+from relic.measure.store import Store
 
 
-@dataclass(frozen=True, eq=False)
-class Audit:
-    """What was read, measured and warned of. `write` makes the report."""
-
-    audited: Audited
-    measured: Measured
-    options: dict
-    cautions: list[str]
-    words: pd.DataFrame = field(default_factory=pd.DataFrame)
-    naming: pd.DataFrame = field(default_factory=pd.DataFrame)
-    accuracy: pd.DataFrame = field(default_factory=pd.DataFrame)
-    published: pd.DataFrame = field(default_factory=pd.DataFrame)
-    published_share: float = 0.0
-    gender_score: pd.DataFrame = field(default_factory=pd.DataFrame)
-    provenance: dict = field(default_factory=dict)
-
-    @property
-    def results(self) -> list[dict]:
-        """A plain dict each captioner and classifier, with its sentence."""
-        rows = self.measured.lic.to_dict("records")
-        return [row | {"sentence": sentence(row)} for row in rows]
+class Audit(Result):
+    """A result that can be written as a report."""
 
     def write(self, directory: str | Path, formats: Sequence[str] = ("html", "md", "json", "csv")):
         """The report's files in a directory; returns their paths."""
-        from relic.auditing.write import write
-
         return write(self, Path(directory), formats)
-
-    def __repr__(self) -> str:
-        return "\n".join(f"{SYMBOLS[r['verdict']]} {r['sentence']}" for r in self.results)
-
-    def _repr_html_(self) -> str:
-        return "".join(f"<p>{html.escape(line)}</p>" for line in repr(self).splitlines())
-
-
-def sentence(row: Mapping) -> str:
-    """The verdict on one captioner in words."""
-    size = f"{_interval(row)}, {row['n_test']:.0f} test images, {row['n_seeds']} splits, {row['classifier']})"  # fmt: skip
-    size = size.replace("1 splits", "1 split") if row["n_seeds"] == 1 else size
-    who, what = row["captioner"], row["attribute"]
-    if row["verdict"] == AMPLIFIES:
-        return f"{who} amplifies {what}: LIC {_points(row['lic'])} ({size}."
-    if row["verdict"] == DOES_NOT:
-        less = " It gives less away than humans do." if row["high"] < 0 else ""
-        return f"{who} does not amplify {what} by {MARGIN:g} point or more: LIC {_points(row['lic'])} ({size}.{less}"  # fmt: skip
-    least = row["detectable"]
-    so = "" if np.isnan(least) else f" With this spread a LIC of {least:.1f} would be found in {100 * POWER:.0f} % of audits."  # fmt: skip
-    return f"Undecided whether {who} amplifies {what}: LIC {_points(row['lic'])} ({size}.{so}"
-
-
-def _points(value: float) -> str:
-    return minus(f"{value:.1f}")
-
-
-def _interval(row: Mapping) -> str:
-    if np.isnan(row["low"]):
-        return "no interval"
-    return f"95 % {_points(row['low'])} to {_points(row['high'])}"
 
 
 def audit(
@@ -122,7 +60,7 @@ def audit(
     started, told = time.time(), audited(inputs.told())
     with ThreadPoolExecutor(1) as pool:  # Java tokenizes and aligns while classifiers train
         described = pool.submit(details.caption_accuracy, told) if with_accuracy else None
-        measured = measure(told, source_of(inputs), **options)
+        measured = measure(told, **options)
     classifiers = list(options.get("classifiers", ("linear",)))
     seeds = list(options.get("seeds", PAPER_SEEDS))
     published, share = details.published_beside(told, classifiers)
@@ -194,7 +132,7 @@ def lic(
     )  # fmt: skip
     options = {"progress": False, "chance": False} | options
     with tempfile.TemporaryDirectory() as scratch:
-        found = measure(held, Held(held.corpus), store=Store(scratch), **options).lic
+        found = measure(held, store=Store(scratch), **options).lic
     row = found.iloc[0].to_dict()
     return LIC(**{k: row[k] for k in LIC.__dataclass_fields__ if k in row}, sentence=sentence(row))
 

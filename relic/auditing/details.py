@@ -6,18 +6,17 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from relic.accuracy import scores as accuracy
 from relic.auditing.inputs import Audited
-from relic.classifiers.base import TextForm
+from relic.chapters.accuracy import scores as accuracy
+from relic.chapters.direction import measure as direction
 from relic.data.corpus import Corpus
-from relic.direction import measure as direction
-from relic.evidence import from_runs, means
-from relic.material import Reading, read_captions, vocabulary
-from relic.report import in_order
-from relic.resample import image_draws
-from relic.results import RECORDED, load_runs, read_outcomes
-from relic.runs import describe, fit
-from relic.text import UNKNOWN, tokenizer
+from relic.judge.lic import intervals, lic_table
+from relic.judge.resample import image_draws
+from relic.measure.classifiers.base import TextForm
+from relic.measure.inputs import Reading, read_captions, vocabulary
+from relic.measure.runs import describe, fit
+from relic.measure.text import UNKNOWN, tokenizer
+from relic.records.serve import recorded
 
 MOST = 20_000  # images that words and misgendering are counted on; drawn where there are more
 DESCRIBED = 2500  # images that accuracy is measured on: METEOR takes half an audit's time
@@ -125,35 +124,22 @@ def published_beside(audited: Audited, classifiers) -> tuple[pd.DataFrame, float
 
     Empty where the attribute is another or the images are.
     """
-    runs = load_runs()
-    runs = runs[(runs["attribute"] == audited.corpus.attribute.name) & (runs["split"] == "paired")]
-    runs = runs[runs["classifier"].isin(list(classifiers))]
-    if runs.empty or audited.names or audited.corpus.synthetic:
+    runs = recorded(attribute=audited.corpus.attribute.name, classifier=list(classifiers))
+    if not len(runs) or audited.names or audited.corpus.synthetic:
         return pd.DataFrame(), 0.0
-    outcomes = read_outcomes()
-    known = set(outcomes.loc[outcomes["key"].isin(set(runs["key"])), "image_id"])
+    known = set(runs.outcomes["image_id"])
     share = float(np.mean([image in known for image in audited.images]))
     if share < ALIKE:
         return pd.DataFrame(), share
-    rows = []
-    evidence = from_runs(runs, RECORDED)
-    for label, part in evidence[evidence["variant"] == "standard"].groupby(
-        "classifier", sort=False
-    ):
-        found = means(part)
-        for name in in_order(found):
-            rows.append(
-                (name, label, *found[name].interval(), found[name].n, part["n_test"].iloc[0])
-            )
-    columns = ["captioner", "classifier", "lic", "low", "high", "n_seeds", "n_test"]
-    return pd.DataFrame(rows, columns=columns), share
+    table = intervals(lic_table(runs)).rename(columns={"seeds": "n_seeds"})
+    return table[["captioner", "classifier", "lic", "low", "high", "n_seeds", "n_test"]], share
 
 
 def gender_score(audited: Audited) -> pd.DataFrame:
     """The Gender Score's table on the images whose objects are known; n-gram model, MiniLM."""
-    from relic.gender_score import contexts, load_encoder, load_prior
-    from relic.gender_score.study import Study
-    from relic.gender_score.tables import score_table
+    from relic.chapters.gender_score import contexts, load_encoder, load_prior
+    from relic.chapters.gender_score.study import Study
+    from relic.chapters.gender_score.tables import score_table
 
     corpus = audited.corpus
     found = contexts(corpus.objects)

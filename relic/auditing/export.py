@@ -56,7 +56,7 @@ def example_files(attribute: str, images: int, corpus: str = "auto", directory: 
     to a directory, by default one that goes away with this process.
     """
     from relic.auditing.recorded import arguments
-    from relic.planted import planted_corpus
+    from relic.data.planted import planted_corpus
 
     if corpus_choice(corpus) == "real" and attribute == "gender" and arguments():
         return arguments()

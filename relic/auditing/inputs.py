@@ -3,13 +3,12 @@
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from relic.attribute import Attribute, known_attributes, load_attribute
 from relic.auditing.ids import same_kind
 from relic.auditing.readers import (
     Rows,
@@ -20,10 +19,11 @@ from relic.auditing.readers import (
     read_vocabulary,
     read_words,
 )
+from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.errors import RelicError
-from relic.material import VOCABULARIES, masked_by
-from relic.splits import FEWEST
+from relic.measure.inputs import VOCABULARIES, masked_by
+from relic.measure.splits import FEWEST
 
 NAME = "audited captions"
 SYNTHETIC = "audited captions (synthetic)"  # files that the embedded corpus was exported to
@@ -125,6 +125,11 @@ def audited(told: str) -> Audited:
     return assemble(inputs, about, reads, labels, human, objects, words)
 
 
+def audited_corpus(told: str) -> Corpus:
+    """How a worker process gets the corpus."""
+    return audited(told).corpus
+
+
 def attribute_of(inputs: Inputs) -> Attribute:
     """The attribute by name or YAML file; a new one from its two classes and its masked words."""
     name, own = inputs.attribute, read_words(inputs.masked_words) if inputs.masked_words else None
@@ -176,6 +181,7 @@ def assemble(
             name: words or own_words(frame["caption"], about) for name, frame in captions.items()
         },
         display_names={name: name for name in captions},
+        reload=partial(audited_corpus, inputs.told()) if inputs.captions else None,
         **({"objects": frames[-1]} if objects else {}),
     )
     roles = [*(f"captions of {name}" for name in captions), "labels", "human captions", "objects"]

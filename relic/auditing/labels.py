@@ -2,10 +2,10 @@
 
 from collections import Counter
 
-from relic.attribute import Attribute
 from relic.auditing.files import shortened
 from relic.auditing.rows import rows_of
 from relic.auditing.tables import Table
+from relic.data.attribute import Attribute
 from relic.data.rows import is_text
 from relic.errors import RelicError
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from relic.auditing.files import Content, read_content, shortened
 from relic.auditing.formats import unpickled
+from relic.data.corpus import PADDING, UNKNOWN
 from relic.data.rows import is_text
 from relic.errors import RelicError
-from relic.text import PADDING, UNKNOWN
 
 
 def read_words(file: str | Path) -> frozenset[str]:

@@ -8,16 +8,15 @@ import pandas as pd
 from scipy import special
 
 from relic import paths
-from relic.auditing.inputs import Audited, Inputs
-from relic.claims import MARGIN
-from relic.data.corpus import Corpus
-from relic.evidence import difference, from_runs, image_intervals, labelled, means
-from relic.local import paired_grid
-from relic.results import local_frame
-from relic.splits import PAPER_SEEDS
-from relic.stats import Estimate, Interval
-from relic.store import Store
-from relic.sweep import Source, grid, sweep
+from relic.auditing.inputs import Audited
+from relic.judge.claims import MARGIN
+from relic.judge.lic import ALL, UNSEEN, difference, image_intervals, labelled, lic_table
+from relic.judge.stats import Estimate, Interval, estimate
+from relic.measure.splits import PAPER_SEEDS
+from relic.measure.store import Store
+from relic.measure.sweep import grid, sweep
+from relic.records.runs import own_frame
+from relic.records.serve import Runs
 
 AMPLIFIES, DOES_NOT, UNDECIDED = "amplifies", "does not amplify", "undecided"
 SYMBOLS = {AMPLIFIES: "▲", DOES_NOT: "●", UNDECIDED: "?"}
@@ -25,35 +24,18 @@ POWER = 0.8
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
-    """A corpus in this process's memory, in a `Source`'s place."""
-
-    corpus: Corpus
-
-    def load(self, attribute: str) -> Corpus:
-        """The corpus, whatever the attribute's name."""
-        return self.corpus
-
-
-@dataclass(frozen=True, eq=False)
 class Measured:
     """Runs of an audit and what follows from them."""
 
     runs: pd.DataFrame
-    evidence: pd.DataFrame
+    by_seed: pd.DataFrame  # the lic table: a row each captioner, classifier, seed and seen
     lic: pd.DataFrame  # a row each captioner and classifier
     differences: pd.DataFrame  # a row each pair of captioners and classifier
     chance: pd.DataFrame  # score with permuted labels: classifier, captioner, mean, std, runs
 
 
-def source_of(inputs: Inputs) -> Source:
-    """How any worker gets the audited corpus: from the same files."""
-    return Source(corpus="files", files=inputs.told())
-
-
 def measure(
     audited: Audited,
-    source: Source | Held,
     *,
     classifiers: Sequence[str] = ("linear",),
     seeds: Sequence[int] = PAPER_SEEDS,
@@ -65,46 +47,42 @@ def measure(
     store: Store | None = None,
 ) -> Measured:
     """Compute the runs that the store lacks (that of audits, by default), then estimates and verdicts."""
-    store, about = store or Store(paths.audit_runs()), audited.corpus.attribute
-    indices = range(audited.captions_an_image)
-    shared = {"classifier": list(classifiers), "split": split}
-    runs = paired_grid(source, about.name, seeds=list(seeds), caption_indices=indices,
-                       vocabulary=audited.vocabulary, **shared)  # fmt: skip
-    if chance:
-        for name in classifiers:  # slow classifiers learn nothing once only
-            some = list(seeds) if name == "linear" else list(seeds)[:1]
-            runs += grid(source, about.name, labels="permuted", seed=some, classifier=name, split=split)  # fmt: skip
-    sweep(source, runs, store, workers=workers, scheduler=scheduler, progress=progress)
-    return judged(audited, local_frame(store, runs), store, split)
+    store, corpus = store or Store(paths.audit_runs()), audited.corpus
+    shared = {"classifier": list(classifiers), "split": split, "seed": list(seeds)}
+    human = {"caption_index": range(audited.captions_an_image), "vocabulary": audited.vocabulary}
+    runs = grid(corpus, **shared) + grid(corpus, side="human", **human, **shared)
+    for name in classifiers if chance else ():  # slow classifiers learn nothing once only
+        some = list(seeds) if name == "linear" else list(seeds)[:1]
+        runs += grid(corpus, **shared | {"labels": "permuted", "seed": some, "classifier": name})
+    sweep(corpus, runs, store, workers=workers, scheduler=scheduler, progress=progress)
+    return judged(audited, Runs(own_frame(store, runs), store, names={}))
 
 
-def judged(audited: Audited, runs: pd.DataFrame, store: Store, split: str = "paired") -> Measured:
+def judged(audited: Audited, runs: Runs) -> Measured:
     """Estimates and verdicts from finished runs."""
-    choice = {"vocabulary": audited.vocabulary, "split": split, "names": {}}
-    evidence = from_runs(runs, "audit", **choice)
-    true = runs[runs["labels"] == "true"]
-    rows, pairs = [], []
-    for label, part in evidence.groupby("classifier", sort=False):
-        own = true[[each == label for each in labelled(true)]]
-        rows += _rows(audited, part, own, store)
+    true, rows, pairs = runs.where(labels="true"), [], []
+    lic = pd.concat([lic_table(true, seen=seen) for seen in (ALL, UNSEEN)], ignore_index=True)
+    for label, part in lic.groupby("classifier", sort=False):
+        own = Runs(true.frame[[each == label for each in labelled(true.frame)]], true.store, {})
+        rows += _rows(audited, part, own)
         pairs += _pairs(part, audited.corpus.captioners)
-    columns = ["classifier", "variant", "first", "second", "difference", "low", "high", "n_seeds"]
-    return Measured(
-        runs, evidence, pd.DataFrame(rows), pd.DataFrame(pairs, columns=columns), _chance(runs)
-    )
+    columns = ["classifier", "seen", "first", "second", "difference", "low", "high", "n_seeds"]
+    differences = pd.DataFrame(pairs, columns=columns)
+    return Measured(runs.frame, lic, pd.DataFrame(rows), differences, _chance(runs.frame))
 
 
-def _rows(audited: Audited, part: pd.DataFrame, runs: pd.DataFrame, store: Store) -> list[dict]:
+def _rows(audited: Audited, part: pd.DataFrame, runs: Runs) -> list[dict]:
     """One classifier: a row each captioner."""
     captioners = audited.corpus.captioners
-    images = image_intervals(runs, {name: {name: 1} for name in captioners}, store=store)
-    sides = dict(iter(part.groupby("variant", sort=False)))
-    found = {variant: means(rows) for variant, rows in sides.items()}
+    images = image_intervals(runs, {name: {name: 1} for name in captioners})
     result = []
     for name in captioners:
-        own = {variant: rows[rows["captioner"] == name] for variant, rows in sides.items()}
-        estimate, interval = found["standard"][name], found["standard"][name].interval()
-        score = runs[(runs["captioner"] == name)].groupby("side")
+        every, unseen = (
+            part[(part["captioner"] == name) & (part["seen"] == seen)] for seen in (ALL, UNSEEN)
+        )
+        found, rare = estimate(every["lic"]), estimate(unseen["lic"]).interval()
+        interval = found.interval()
+        score = runs.frame[runs.frame["captioner"] == name].groupby("side")
         accuracy, auc = score["accuracy"].mean(), score["auc"].mean()
         result.append(
             {
@@ -112,22 +90,24 @@ def _rows(audited: Audited, part: pd.DataFrame, runs: pd.DataFrame, store: Store
                 "attribute": audited.corpus.attribute.name,
                 "classifier": part["classifier"].iloc[0],
                 "n_images": len(audited.images),
-                "n_test": round(own["standard"]["n_test"].mean()),
-                "n_seeds": estimate.n,
-                **_lic(own["standard"], interval),
+                "n_test": round(every["n_test"].mean()),
+                "n_seeds": found.n,
+                **_lic(every, interval),
                 "verdict": verdict(interval),
                 "image_low": images[name].low if name in images else np.nan,
                 "image_high": images[name].high if name in images else np.nan,
-                "detectable": detectable(estimate),
-                "accuracy": accuracy["model"], "auc": auc["model"],
-                "accuracy_human": accuracy["human"], "auc_human": auc["human"],
+                "detectable": detectable(found),
+                "accuracy": accuracy["model"],
+                "auc": auc["model"],
+                "accuracy_human": accuracy["human"],
+                "auc_human": auc["human"],
                 "unseen": {
-                    "n_test": float(own["unseen"]["n_test"].mean()),
-                    **_lic(own["unseen"], found["unseen"][name].interval()),
-                    "verdict": verdict(found["unseen"][name].interval()),
+                    "n_test": float(unseen["n_test"].mean()),
+                    **_lic(unseen, rare),
+                    "verdict": verdict(rare),
                 },
             }
-        )  # fmt: skip
+        )
     return result
 
 
@@ -160,11 +140,12 @@ def detectable(found: Estimate, level: float = 0.95, power: float = POWER) -> fl
 def _pairs(part: pd.DataFrame, names: list[str]) -> list[tuple]:
     """Differences of LIC between every two captioners, by seed on the same splits."""
     rows = []
-    for variant, group in part.groupby("variant", sort=False):
+    for seen, group in part.groupby("seen", sort=False):
         for i, first in enumerate(names):
             for second in names[i + 1 :]:
                 found = difference(group, first, second)
-                rows.append((part["classifier"].iloc[0], variant, first, second, *found.interval(), found.n))  # fmt: skip
+                label = part["classifier"].iloc[0]
+                rows.append((label, seen, first, second, *found.interval(), found.n))
     return rows
 
 

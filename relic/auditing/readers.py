@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from relic.attribute import Attribute, known_attributes, load_attribute
 from relic.auditing.files import shortened
 from relic.auditing.formats import parsed_list, read_table
 from relic.auditing.labels import label_codes
@@ -16,6 +15,7 @@ from relic.auditing.lists import read_vocabulary, read_words
 from relic.auditing.objects import read_objects
 from relic.auditing.rows import HUMAN_INSTEAD, Rows, as_rows, ids_of, is_empty, once, rows_of, some
 from relic.auditing.tables import Table
+from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.rows import is_text
 from relic.errors import RelicError
 

@@ -5,11 +5,10 @@ Its numbers are kept in `results/audit/`; `python -m relic.auditing.recorded` co
 
 import pandas as pd
 
-from relic import records
-from relic.auditing.audit import Audit, audit, sentence
+from relic.auditing.audit import Audit, audit
 from relic.data.load import real_directory
 from relic.errors import RelicError
-from relic.page import table_html
+from relic.records import tables as records
 
 RECORD, PART = "audit", "karpathy_test"
 FILES = {
@@ -42,28 +41,12 @@ def compute(**options) -> Audit:
 
 
 def frame(found: Audit) -> pd.DataFrame:
-    """Numbers only: a row each captioner and variant."""
+    """Numbers only: a row each captioner, on all and on unseen test captions."""
     rows = []
     for row in found.measured.lic.to_dict("records"):
         unseen = row.pop("unseen")
-        rows += [row | {"variant": "standard"}, row | unseen | {"variant": "unseen"}]
+        rows += [row | {"seen": "all"}, row | unseen | {"seen": "unseen"}]
     return pd.DataFrame(rows)
-
-
-def example() -> str:
-    """The tutorial's result, for the book."""
-    kept = records.read_record(RECORD)
-    if kept.empty:
-        return "*Not recorded: `RELIC_DATA=DIR python -m relic.auditing.recorded` records it.*"
-    said = [f"> {sentence(row)}" for row in kept[kept["variant"] == "standard"].to_dict("records")]
-    names = {"lic_model": "LIC_M", "lic_data": "LIC_D", "lic": "LIC", "low": "95 % low", "high": "95 % high",
-             "n_test": "test images", "variant": "captions"}  # fmt: skip
-    table = kept.rename(columns=names)[["captioner", "captions", "LIC_M", "LIC_D", "LIC", "95 % low", "95 % high", "test images", "verdict"]]  # fmt: skip
-    table["test images"] = table["test images"].round().astype(int)
-    table["captions"] = table["captions"].replace({"standard": "all"})
-    images = int(kept["n_images"].iloc[0])
-    caption = f"COCO captions, gender, {images:,} images of the Karpathy test split, linear, ten splits; recorded."  # fmt: skip
-    return "\n>\n".join(said) + "\n\n" + table_html(table, "audit_example.csv", caption)
 
 
 def main() -> None:

@@ -8,14 +8,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from relic.accuracy.scores import METRICS, java_problem, tool_line
-from relic.auditing.audit import Audit
 from relic.auditing.measure import SYMBOLS
-from relic.claim_figures import forest
-from relic.claims import MARGIN
-from relic.direction.measure import HUMAN, SILENT, WRONG_OF_NAMED
+from relic.auditing.result import Result
+from relic.chapters.accuracy.scores import METRICS, java_problem
+from relic.chapters.direction.measure import HUMAN, SILENT, WRONG_OF_NAMED
+from relic.chapters.figures import forest
+from relic.judge.claims import MARGIN
+from relic.numbers import span
 from relic.page import figure_html, table_html
-from relic.report import minus
 
 FILES = "80_your_captions_"  # begins the name of every table's CSV, as on other pages
 NOT_ASKED = "<p>Not computed: caption metrics were not asked for (<code>accuracy</code>), and no objects were given.</p>"
@@ -33,7 +33,7 @@ class Section(NamedTuple):
     html: str
 
 
-def sections(audit: Audit) -> list[Section]:
+def sections(audit: Result) -> list[Section]:
     """All that were measured, the answer first."""
     made = [
         Section("verdict", "Verdict", verdict(audit)),
@@ -51,41 +51,42 @@ def sections(audit: Audit) -> list[Section]:
     return [each for each in made if each.html]
 
 
-def about(audit: Audit) -> str:
+def about(audit: Result) -> str:
     """Corpus, attribute and size, as every table's caption begins."""
     corpus = audit.audited.corpus
     return f"{corpus.title}, {corpus.attribute.name}, {len(audit.audited.images):,} images"
 
 
-def verdict(audit: Audit) -> str:
+def verdict(audit: Result) -> str:
     """One box a captioner and classifier."""
     boxes = ""
     for row in audit.results:
         unseen = row["unseen"]
         more = ""
         if not np.isnan(unseen["lic"]):
-            interval = "" if np.isnan(unseen["low"]) else f" (95 % {unseen['low']:.1f} to {unseen['high']:.1f})"  # fmt: skip
             more = (
                 f"On test captions that the training side does not hold already ({unseen['n_test']:.0f} a split): "
-                f"LIC {unseen['lic']:.1f}{interval}, {unseen['verdict']}."
+                f"LIC {span(unseen['lic'], unseen['low'], unseen['high'])}, {unseen['verdict']}."
             )
         kind = row["verdict"].replace(" ", "-")
         boxes += (
             f'<div class="relic-verdict {kind}"><p><strong>{SYMBOLS[row["verdict"]]} {_text(row["verdict"])}</strong> '
             f"<span>{_text(row['captioner'])} · {_text(row['attribute'])} · {_text(row['classifier'])}</span></p>"
-            f"<p>{_text(row['sentence'])}</p><p>{minus(_text(more))}</p></div>"
+            f"<p>{_text(row['sentence'])}</p><p>{_text(more)}</p></div>"
         )
     return boxes
 
 
-def cautions(audit: Audit) -> str:
+def cautions(audit: Result) -> str:
     """A list of warnings."""
     if not audit.cautions:
         return "<p>Nothing stands out: enough test images, balanced enough, masked words found.</p>"
-    return f'<ul class="relic-cautions">{"".join(f"<li>{minus(_text(c))}</li>" for c in audit.cautions)}</ul>'
+    return (
+        f'<ul class="relic-cautions">{"".join(f"<li>{_text(c)}</li>" for c in audit.cautions)}</ul>'
+    )
 
 
-def lic(audit: Audit) -> str:
+def lic(audit: Result) -> str:
     """Figure and tables of LIC, the papers' captioners beside."""
     shown = figure_html(lic_figure(audit).figure, _alt(audit), _figure_caption(audit))
     plt.close("all")
@@ -98,7 +99,7 @@ def lic(audit: Audit) -> str:
     return shown
 
 
-def lic_figure(audit: Audit) -> plt.Axes:
+def lic_figure(audit: Result) -> plt.Axes:
     """LIC with intervals: audited captioners, standard and unseen; recorded ones below."""
     rows = []
     several = audit.measured.lic["classifier"].nunique() > 1
@@ -109,11 +110,11 @@ def lic_figure(audit: Audit) -> plt.Axes:
     for each in audit.published.to_dict("records"):
         name = f"{each['captioner']}, {each['classifier']}" if several else each["captioner"]
         rows.append((f"recorded: {name}", "all test captions", each["lic"], each["low"], each["high"]))  # fmt: skip
-    frame = pd.DataFrame(rows, columns=["captioner", "series", "mean", "low", "high"])
-    return forest(frame, xlabel="LIC, percentage points")
+    frame = pd.DataFrame(rows, columns=["captioner", "captions", "lic", "low", "high"])
+    return forest(frame, series="captions", xlabel="LIC, percentage points")
 
 
-def lic_table(audit: Audit) -> pd.DataFrame:
+def lic_table(audit: Result) -> pd.DataFrame:
     """The numbers behind the verdicts."""
     rows = []
     for each in audit.results:
@@ -125,13 +126,13 @@ def lic_table(audit: Audit) -> pd.DataFrame:
                     "95 % low": found["low"], "95 % high": found["high"],
                     "images low": each["image_low"] if captions == "all" else np.nan,
                     "images high": each["image_high"] if captions == "all" else np.nan,
-                    "verdict": found["verdict"], "test images": round(found["n_test"]), "splits": each["n_seeds"],
+                    "verdict": found["verdict"], "test images": np.round(found["n_test"]), "splits": each["n_seeds"],
                 }
             )  # fmt: skip
     return pd.DataFrame(rows)
 
 
-def classifier(audit: Audit) -> str:
+def classifier(audit: Result) -> str:
     """Accuracy, AUC and the chance level."""
     chance = audit.measured.chance.set_index(["classifier", "captioner"])
     rows = []
@@ -154,7 +155,7 @@ def classifier(audit: Audit) -> str:
     )  # fmt: skip
 
 
-def words(audit: Audit) -> str:
+def words(audit: Result) -> str:
     """Telling words with example captions."""
     if audit.words.empty:
         return ""
@@ -169,7 +170,7 @@ def words(audit: Audit) -> str:
     return f'<div class="relic-words">{table}</div>'
 
 
-def naming(audit: Audit) -> str:
+def naming(audit: Result) -> str:
     """Misgendering and neutral rate together: an always-neutral captioner must not look perfect."""
     if audit.naming.empty:
         return ""
@@ -186,26 +187,28 @@ def naming(audit: Audit) -> str:
     )  # fmt: skip
 
 
-def accuracy(audit: Audit) -> str:
+def accuracy(audit: Result) -> str:
     """Caption metrics."""
     if audit.accuracy.empty:
         return ""
     order = [name for name in METRICS if name in set(audit.accuracy["metric"])]
     table = audit.accuracy.set_index("metric").loc[order].reset_index()
     table = table.rename(columns={"low": "95 % low", "high": "95 % high", "n": "images"})
-    line = tool_line(java_problem()).replace("`", "").replace("**", "")
+    problem = java_problem()
+    left_out = f"; METEOR is left out: {problem}" if problem else ""
+    line = f"pycocoevalcap on {table['tokenizer'].iloc[0]} tokens{left_out}."
     columns = ["captioner", "metric", "value", "95 % low", "95 % high", "images"]
     return table_html(table[columns].sort_values("captioner", kind="stable"), f"{FILES}accuracy.csv", f"{about(audit)}. {line} Times 100; intervals over images.")  # fmt: skip
 
 
-def gender_score(audit: Audit) -> str:
+def gender_score(audit: Result) -> str:
     """The Gender Score's table, where objects were given."""
     if audit.gender_score.empty:
         return ""
     return table_html(audit.gender_score, f"{FILES}gender_score.csv", f"{about(audit)}. Gender Score (Sabir & Padró 2023) on images whose objects are known; `to_m`: ratio to men, 0.5 is even.", 3)  # fmt: skip
 
 
-def data(audit: Audit) -> str:
+def data(audit: Result) -> str:
     """Coverage, duplicates and what was understood on reading."""
     told = audit.audited
     counts = told.corpus.label_counts(told.images)
@@ -218,7 +221,7 @@ def data(audit: Audit) -> str:
     return shown + (f"<p>On reading the files:</p><ul>{notes}</ul>" if notes else "")
 
 
-def method(audit: Audit) -> str:
+def method(audit: Result) -> str:
     """Plain words: what LIC is, how we decide, what it cannot say."""
     split, attribute = audit.options["split"], audit.audited.corpus.attribute
     words = ", ".join(sorted(attribute.masked_words)[:12]) or "none"
@@ -240,7 +243,7 @@ def method(audit: Audit) -> str:
     )  # fmt: skip
 
 
-def provenance(audit: Audit) -> str:
+def provenance(audit: Result) -> str:
     """Files by hash, versions, citation."""
     told = dict(audit.provenance)
     files = told.pop("files", [])
@@ -256,15 +259,15 @@ def provenance(audit: Audit) -> str:
     return f'<div class="relic-provenance scroll"><table class="plain"><tbody>{cells}</tbody></table></div><p>{CITATION}</p>'
 
 
-def _alt(audit: Audit) -> str:
+def _alt(audit: Result) -> str:
     return "LIC with 95 % intervals: " + "; ".join(_sentences(audit))
 
 
-def _sentences(audit: Audit) -> Iterator[str]:
+def _sentences(audit: Result) -> Iterator[str]:
     return (row["sentence"] for row in audit.results)
 
 
-def _figure_caption(audit: Audit) -> str:
+def _figure_caption(audit: Result) -> str:
     recorded = " Below: the papers' captioners, our recorded runs." if len(audit.published) else ""
     return f"{about(audit)}. LIC with 95 % intervals over splits; filled: all test captions, open: unseen ones.{recorded}"  # fmt: skip
 

@@ -9,14 +9,14 @@ import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader
 
-from relic.auditing.audit import Audit
 from relic.auditing.measure import SYMBOLS
+from relic.auditing.result import Result
 from relic.auditing.sections import CITATION, about, sections
 from relic.errors import RelicError
-from relic.report import minus
+from relic.numbers import number
 
 
-def as_html(audit: Audit) -> str:
+def as_html(audit: Result) -> str:
     """A page of its own: no script, nothing from outside."""
     template = Environment(autoescape=True, loader=PackageLoader("relic", "auditing")).get_template(
         "report.html"
@@ -31,7 +31,7 @@ def as_html(audit: Audit) -> str:
     )
 
 
-def as_json(audit: Audit) -> str:
+def as_json(audit: Result) -> str:
     """Everything. With one captioner and one classifier its result also stands at the top level."""
     results = audit.results
     told = {
@@ -48,7 +48,7 @@ def as_json(audit: Audit) -> str:
         "accuracy": audit.accuracy.to_dict("records"),
         "gender_score": audit.gender_score.to_dict("records"),
         "recorded": audit.published.to_dict("records"),
-        "runs": audit.measured.evidence.to_dict("records"),
+        "runs": audit.measured.by_seed.to_dict("records"),
         "options": audit.options,
         "provenance": audit.provenance,
         "citation": CITATION,
@@ -69,8 +69,8 @@ def _plain(value):
     return value
 
 
-def as_csv(audit: Audit) -> str:
-    """A row a captioner and classifier; the unseen variant in columns of its own."""
+def as_csv(audit: Result) -> str:
+    """A row a captioner and classifier; unseen captions in columns of its own."""
     rows = []
     for row in audit.results:
         unseen = {f"unseen_{k}": v for k, v in row["unseen"].items()}
@@ -78,7 +78,7 @@ def as_csv(audit: Audit) -> str:
     return pd.DataFrame(rows).to_csv(index=False)
 
 
-def as_markdown(audit: Audit) -> str:
+def as_markdown(audit: Result) -> str:
     """A block for a model card, with Hugging Face's `model-index` as metadata.
 
     A card has one model: of several captioners each gets its metadata as a YAML block to paste.
@@ -97,7 +97,7 @@ def as_markdown(audit: Audit) -> str:
     return "\n".join(cards)
 
 
-def _scores(audit: Audit, rows: list[dict]) -> list:
+def _scores(audit: Result, rows: list[dict]) -> list:
     from huggingface_hub import EvalResult
 
     images = f"{audit.audited.corpus.name}, {len(audit.audited.images):,} images"
@@ -117,7 +117,7 @@ def _scores(audit: Audit, rows: list[dict]) -> list:
     ]  # fmt: skip
 
 
-def _card(audit: Audit, name: str, rows: list[dict]) -> str:
+def _card(audit: Result, name: str, rows: list[dict]) -> str:
     about_attribute = rows[0]["attribute"]
     lines = [f"## Bias amplification: {_escaped(name)}, {about_attribute}", ""]
     lines += [f"{SYMBOLS[row['verdict']]} **{row['verdict']}.** {_escaped(row['sentence'])}\n" for row in rows]  # fmt: skip
@@ -125,16 +125,12 @@ def _card(audit: Audit, name: str, rows: list[dict]) -> str:
               "|---|---|---:|---:|---:|---|---:|---|"]  # fmt: skip
     for row in rows:
         for captions, found in (("all", row), ("unseen", row["unseen"])):
-            numbers = " | ".join(_number(found[k]) for k in ("lic_model", "lic_data", "lic"))
-            interval = f"{_number(found['low'])} to {_number(found['high'])}"
+            numbers = " | ".join(number(found[k]) for k in ("lic_model", "lic_data", "lic"))
+            interval = f"{number(found['low'])} to {number(found['high'])}"
             lines.append(f"| {row['classifier']} | {captions} | {numbers} | {interval} | {found['n_test']:.0f} | {found['verdict']} |")  # fmt: skip
     lines += ["", f"{about(audit)}, {rows[0]['n_seeds']} splits ({audit.options['split']})."]
     lines += ["", "Before you use these numbers:", *(f"- {_escaped(c)}" for c in audit.cautions)] * bool(audit.cautions)  # fmt: skip
     return "\n".join([*lines, "", f"{CITATION}", ""])
-
-
-def _number(value: float) -> str:
-    return minus(f"{value:.1f}") if math.isfinite(value) else "–"
 
 
 def _escaped(text: str) -> str:
@@ -142,7 +138,7 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
 
 
-WRITERS: dict[str, Callable[[Audit], str]] = {
+WRITERS: dict[str, Callable[[Result], str]] = {
     "html": as_html,
     "md": as_markdown,
     "json": as_json,
@@ -158,7 +154,7 @@ def check_formats(formats: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(formats))
 
 
-def write(audit: Audit, directory: Path, formats: Sequence[str]) -> list[Path]:
+def write(audit: Result, directory: Path, formats: Sequence[str]) -> list[Path]:
     """`report.html`, ... in the directory. All are made before any is written."""
     made = {name: WRITERS[name](audit) for name in check_formats(formats)}
     directory.mkdir(parents=True, exist_ok=True)

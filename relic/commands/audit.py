@@ -87,7 +87,7 @@ def audit(
 def check(inputs, parameters: dict) -> None:
     """Read the files, describe the runs: what is wrong is said before anything is computed."""
     from relic.auditing.inputs import audited
-    from relic.runs import describe
+    from relic.measure.runs import describe
 
     read = audited(inputs.told())
     for name in parameters["classifiers"]:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from relic.commands.options import CaptionerOption, CorpusOption
+from relic.data.corpus import HUMAN_CAPTIONS
 from relic.errors import RelicError
 
 app = typer.Typer(help="The real captions: get them, check them.", no_args_is_help=True)
@@ -64,7 +65,6 @@ def check(
     Exit status 1 when nothing is usable or a file is broken.
     """
     from relic import paths
-    from relic.data.check import as_text
     from relic.data.check import check as check_files
 
     directory = directory or paths.real_data()
@@ -80,8 +80,49 @@ def check(
 @app.command()
 def record() -> None:
     """Keep the data card's counts of the real captions in results/data/: no label, no text."""
+    from relic.chapters.datacard import record as keep
     from relic.data import load_corpus
-    from relic.datacard import record as keep
 
     corpora = [load_corpus(name, "real") for name in ("gender", "race", "age")]
     print("\n".join(f"results/data/{file.name}" for file in keep(corpora)))
+
+
+def as_text(report) -> str:
+    """The report as a person reads it."""
+    found = any(a.images for a in report.attributes) or report.coco
+    seal = f"fingerprint {report.fingerprint}" if found else "no captions found"
+    lines = [report.directory, seal, ""]
+    for a in report.attributes:
+        lines += _attribute_lines(a)
+    if report.coco:
+        files = ", ".join(f"{name} ({n:,} images)" for name, n in report.coco.items())
+        lines += ["", f"COCO annotations: {files}"]
+    parts = {
+        "missing": [f"{m['path']}: disables {m['disables']}" for m in report.missing if m["disables"]],
+        "other bytes than upstream's (relic data fetch DIR --replace)": report.modified,
+        "broken": report.errors,
+    }  # fmt: skip
+    for title, items in parts.items():
+        if items:
+            lines += ["", f"{title}:", *(f"  {item}" for item in items)]
+    if report.missing:
+        lines += ["", f"relic data fetch {report.directory} gets upstream's missing files"]
+    return "\n".join(lines)
+
+
+def _attribute_lines(a) -> list[str]:
+    if a.error or not a.images:
+        return [f"{a.attribute:7} {'broken, see below' if a.error else 'no captions'}"]
+    verdict = "as in the papers" if a.as_expected else f"the papers have {_counts(a.expected)}"
+    lines = [
+        f"{a.attribute:7} {a.images:,} images ({_counts(a.labels)}): {verdict}",
+        f"        {a.with_human_captions:,} with human captions ({_counts(a.with_human_captions_by_label)}); "
+        f"{a.with_fewer_than_five:,} of them with fewer than {HUMAN_CAPTIONS} of their own",
+        f"        {len(a.captioners)} captioners: {', '.join(a.captioners)}",
+    ]
+    missing = ", ".join(a.missing_captioners)
+    return [*lines, f"        missing captioners: {missing}"] if missing else lines
+
+
+def _counts(labels: dict[str, int]) -> str:
+    return ", ".join(f"{name} {n:,}" for name, n in labels.items())

@@ -24,7 +24,7 @@ def objects(
     agreement: Annotated[float, typer.Option(help="Cosine from which two labels agree.")] = 0.5,
 ) -> None:
     """See which objects are in images: `image_id, label, probability, source`."""
-    from relic.gender_score.images import CLIP_LABELS, see_objects
+    from relic.chapters.gender_score.images import CLIP_LABELS, see_objects
 
     given = {"resnet": resnet, "clip": clip, "detector": detector}
     labels = clip_labels.read_text(encoding="utf-8").split("\n") if clip_labels else CLIP_LABELS
@@ -36,9 +36,8 @@ def objects(
         threshold=threshold,
         agreement=agreement,
     )
-    print(
-        f"{int(frame['label'].notna().sum())} objects of {frame['image_id'].nunique()} images in {out}"
-    )
+    count = int(frame["label"].notna().sum())
+    print(f"{count} objects of {frame['image_id'].nunique()} images in {out}")
 
 
 @app.command()
@@ -58,41 +57,39 @@ def score(
     csv: Annotated[Path | None, typer.Option(help="Also a row a caption, to this file.")] = None,
 ) -> None:
     """Score captions by image id and print the means."""
+    from relic.auditing.readers import read_captions
+    from relic.chapters import gender_score
     from relic.data.human import read_coco
     from relic.errors import RelicError
-    from relic.gender_score import contexts, load_encoder, load_prior, read_objects, score_captions
-    from relic.gender_score.formula import ratio_to_men
-    from relic.gender_score.study import read_results
 
-    texts, found = read_results(captions), contexts(read_objects(objects))
-    if lm == "n-gram" and human is None:
+    texts = read_captions(captions).frame.set_index("image_id")["caption"]
+    seen = gender_score.contexts(gender_score.read_objects(objects))
+    if lm.endswith("-gram") and human is None:
         raise RelicError(
             "no human captions to fit the n-gram model on",
             expected="--human captions_val2014.json",
             mend="or another language model: --lm gemma3-270m",
         )
     said = [c for each in read_coco(human).values() for c in each] if human else []
-    prior, close = load_prior(lm, said), load_encoder(encoder, [*texts, *found["context"]])
-    scores = score_captions(texts, found, prior, close)
+    prior = gender_score.load_prior(lm, said)
+    close = gender_score.load_encoder(encoder, [*texts, *seen["context"]])
+    scores = gender_score.score_captions(texts, seen, prior, close)
     if csv:
         scores.to_csv(csv)
     print(f"language model: {prior.name}\nencoder: {close.name}")
     print(f"captions with objects: {len(scores)} of {len(texts)}")
     for gender, part in scores.groupby("gender"):
         mean, spread = part["score"].mean(), part["score"].std()
-        print(
-            f"{gender}: {len(part)} captions, mean score {mean:.4f}, standard deviation {spread:.4f}"
-        )
+        print(f"{gender}: {len(part)} captions, mean score {mean:.4f}, SD {spread:.4f}")
     men, women = scores["score_man"].mean(), scores["score_woman"].mean()
     n = int(scores["score_man"].notna().sum())
-    print(
-        f"ratio to men, person set to man and woman: {ratio_to_men(men, women):.4f} ({n} captions)"
-    )
+    ratio = gender_score.ratio_to_men(men, women)
+    print(f"ratio to men, person set to man and woman: {ratio:.4f} ({n} captions)")
 
 
 @app.command()
 def record() -> None:
     """Compute the recorded tables on the real captions again, into results/gender_score/."""
-    from relic.gender_score.record import record as compute
+    from relic.chapters.gender_score.record import record as compute
 
     print(f"recorded: {', '.join(compute())}")

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from relic.errors import RelicError
+
 
 def calibrate(
     what: Annotated[
@@ -18,9 +20,9 @@ def calibrate(
     `study`: coverage and false positives of the intervals. `grid`: bias over gain, size, duplicates,
     vocabulary, confidence and classifier. What is recorded already is not computed again.
     """
-    from relic.calibration.report import calibrate as run
+    from relic.chapters.calibration import calibrate as run
 
-    print(run(what, corpora, images, classifier))
+    print(f"{len(run(what, corpora, images, classifier)):,} rows in results/calibration/{what}.csv")
 
 
 def bench(
@@ -28,7 +30,14 @@ def bench(
     csv: Annotated[bool, typer.Option("--csv", help="name, ours, plain, ratio, unit.")] = False,
 ) -> None:
     """Measure our way against the plain way of doing the same work, in one run."""
-    from relic.bench import measure
+    import sys
+
+    from relic import paths
+
+    if not (paths.ROOT / "benchmarks").is_dir():
+        raise RelicError("benchmarks/ is not here", expected="a clone of the repository")
+    sys.path.insert(0, str(paths.ROOT))
+    from benchmarks.bench import measure
 
     table = measure(only)
     print(table.to_csv(index=False) if csv else table.to_string(index=False))

@@ -26,7 +26,7 @@ SchedulerOption = Annotated[str, typer.Option(metavar="tcp://...", help="A Dask 
 def store_at(directory: Path | None):
     """The store at a directory, or this machine's."""
     from relic import paths
-    from relic.store import Store
+    from relic.measure.store import Store
 
     return Store(directory or paths.runs())
 
@@ -44,6 +44,6 @@ def numbers(option: str, text: str) -> list[int]:
 
 def seed_numbers(text: str) -> list[int]:
     """Seeds with commas, or `paper`: the papers' ten."""
-    from relic.splits import PAPER_SEEDS
+    from relic.measure.splits import PAPER_SEEDS
 
     return list(PAPER_SEEDS) if text.strip() == "paper" else numbers("--seeds", text)

@@ -15,14 +15,15 @@ def show(
     attribute: Annotated[str, typer.Option(help="Only this attribute.")] = "",
     classifier: Annotated[str, typer.Option(help="Only this classifier.")] = "",
     captioner: Annotated[str, typer.Option(help="Only this captioner.")] = "",
-    source: Annotated[str, typer.Option(help="recorded or local.")] = "",
+    source: Annotated[str, typer.Option(help="recorded or own.")] = "",
     csv: Annotated[
         bool, typer.Option("--csv", help="Tidy CSV of single runs; means otherwise.")
     ] = False,
     store: StoreOption = None,
 ) -> None:
-    """Print published runs and this machine's, scores in percent."""
-    from relic.results import COLUMNS, lic_table, load_runs, score_table
+    """Print recorded runs and this machine's, scores in percent."""
+    from relic.judge.lic import intervals, lic_table
+    from relic.records.runs import COLUMNS, load_runs, score_table
 
     frame = load_runs(store_at(store))
     asked = {
@@ -40,15 +41,23 @@ def show(
         print(frame[COLUMNS].to_csv(index=False), end="")
         return
     print("scores in percent\n" + score_table(frame).to_string(index=False))
-    print("\nLIC in percentage points, paired splits: by seed, LIC_M less the mean of its LIC_D")
-    print(lic_table(frame).to_string(index=False))
+    plain = (
+        (frame["split"] == "paired")
+        & (frame["caption_set"] == "standard")
+        & (frame["labels"] == "true")
+    )
+    paired = frame[plain & (frame["size"] == 0) & frame["vocabulary"].isin(["", "captioner"])]
+    for name, part in paired.groupby("source"):
+        table = intervals(lic_table(part))
+        print(f"\nLIC, {name}, percentage points, paired splits, 95 % intervals")
+        print(table.round(2).to_string(index=False))
 
 
 @app.command()
 def publish(store: StoreOption = None) -> None:
     """Condense a store's runs on real captions into results/."""
     from relic import paths
-    from relic.results import publish as condense
+    from relic.records.runs import publish as condense
 
     print(f"{len(condense(store_at(store)))} runs in {paths.RESULTS.name}/")
 
@@ -59,13 +68,13 @@ def check_results() -> None:
 
     Grids that results/grid.yml calls partial are told with what they hold; that is no problem.
     """
-    from relic.declared import progress, read
-    from relic.results import check as problems
-    from relic.results import read_published as published_runs
+    from relic.records.grid import progress, read
+    from relic.records.runs import check as problems
+    from relic.records.runs import read_recorded
 
     found = problems()
     print("\n".join(found) or "results/ is sound")
-    table = progress(read(), published_runs())
+    table = progress(read(), read_recorded())
     for row in table[table["recorded"] < table["of"]].to_dict("records"):
         print(
             f"{row['state']}: {row['grid']}; {row['attribute']}: {row['recorded']} of {row['of']}"
@@ -74,33 +83,33 @@ def check_results() -> None:
 
 
 def claims(
-    source: Annotated[
-        str, typer.Option(help="Only this source: turk2023, recorded, 'this build', ...")
-    ] = "",
+    source: Annotated[str, typer.Option(help="Only this source: turk2023, recorded, ...")] = "",
     claim: Annotated[str, typer.Option(help="Only this claim: 1, 2, 3 or 4.")] = "",
-    csv: Annotated[bool, typer.Option("--csv", help="Tidy CSV; sentences otherwise.")] = False,
-    store: StoreOption = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Tidy CSV; lines otherwise.")] = False,
 ) -> None:
-    """Judge the four claims on every source: the papers, recorded runs, this machine's runs.
+    """Judge the four claims on every source: the papers and our recorded runs.
 
-    Sources: `NAME table` are printed means and spreads, `turk2023` its values by split, `recorded` our
-    runs in results/, `this build` the runs in this machine's store. What the verdicts mean: the
-    book's page "How we decide".
+    Sources: hirota2022, relic2023, turk2023 (printed means and spreads), `turk2023 spreadsheet` (its
+    values by split), recorded (our runs in results/). What the verdicts mean: the book's page "How we
+    decide".
     """
-    from relic.claims import judge_all, table
-    from relic.evidence import THIS_BUILD, gather
-    from relic.results import local_frame
+    from relic.judge.claims import SYMBOLS
+    from relic.numbers import span
+    from relic.records.evidence import judge_all
 
-    runs, asked = store_at(store), source in ("", THIS_BUILD)
-    evidence = gather(local_frame(runs) if asked and runs.directory.is_dir() else None)
-    verdicts = [v for v in judge_all(evidence) if not source or v.source == source]
-    verdicts = [v for v in verdicts if v.claim.startswith(claim)]
-    if not verdicts:
-        there = ", ".join(dict.fromkeys(evidence["source"]))
-        raise RelicError(f"nothing on claim {claim or 'any'} from {source!r}", expected=there)
+    table = judge_all()
+    known = ", ".join(table["source"].unique())
+    table = table[
+        table["claim"].str.startswith(claim) & (table["source"].eq(source) | (source == ""))
+    ]
+    if table.empty:
+        raise RelicError(f"nothing on claim {claim or 'any'} from {source!r}", expected=known)
     if csv:
-        print(table(verdicts).round(4).to_csv(index=False), end="")
+        print(table.round(4).to_csv(index=False), end="")
         return
-    for each in verdicts:
-        where = f"claim {each.claim}, {each.attribute}, {each.classifier}, {each.variant}"
-        print(f"{each.symbol} {each.verdict}: {where}; {each.source}\n    {each.sentence}")
+    for row in table.to_dict("records"):
+        where = f"claim {row['claim']}, {row['attribute']}, {row['classifier']}; {row['source']}"
+        print(f"{SYMBOLS[row['word']]} {row['word']}: {where}")
+        print(
+            f"    {row['statement']} {row['whose']}: {span(row['estimate'], row['low'], row['high'])}"
+        )

@@ -63,14 +63,17 @@ def sweep(
 
     Example: relic sweep --attribute gender,race --classifier linear --seeds paper --workers 2
     """
-    from relic.declared import grid_runs
-    from relic.results import read_published as published_runs
-    from relic.sweep import Source, grid
-    from relic.sweep import sweep as compute
+    from relic.data.attribute import known_attributes
+    from relic.data.load import load_corpus
+    from relic.measure.sweep import grid
+    from relic.measure.sweep import sweep as compute
+    from relic.records.grid import grid_runs
+    from relic.records.runs import read_recorded
 
     if workers < 1:
         raise RelicError(f"--workers {workers}", expected="at least 1")
-    source, runs = Source(corpus, corpus_images), []
+    names = known_attributes() if grid_name else attribute.split(",")
+    corpora, runs = {name: load_corpus(name, corpus, images=corpus_images) for name in names}, []
     shared = {
         "classifier": classifier.split(","), "seed": seed_numbers(seeds), "split": split, "recipe": recipe,
         "batching": batching, "encoder": encoder, "labels": labels, "calibrated": calibrated,
@@ -79,20 +82,19 @@ def sweep(
     if captioner:
         shared["captioner"] = captioner.split(",")
     if grid_name:
-        runs = grid_runs(source, grid_name)
-    for name in attribute.split(",") if not grid_name else ():
+        runs = grid_runs(corpora, grid_name)
+    for found in corpora.values() if not grid_name else ():
         if side in ("model", "both"):
-            runs += grid(source, name, caption_set=caption_set, **shared)
+            runs += grid(found, caption_set=caption_set, **shared)
         if side in ("human", "both"):
             index = numbers("--caption-indices", caption_indices)
-            runs += grid(
-                source, name, side="human", caption_index=index, vocabulary=vocabulary, **shared
-            )
+            human = {"side": "human", "caption_index": index, "vocabulary": vocabulary}
+            runs += grid(found, **human, **shared)
     if not runs:
         raise RelicError(f"--side {side}", expected="model, human or both")
-    kept, recorded = store_at(store), set() if again else set(published_runs()["key"])
+    kept, recorded = store_at(store), set() if again else set(read_recorded()["key"])
     wanted = [run for run in runs if run.key not in recorded]
-    new = compute(source, wanted, kept, workers=workers, scheduler=scheduler)
+    new = compute(corpora.values(), wanted, kept, workers=workers, scheduler=scheduler)
     known = f", {len(runs) - len(wanted)} recorded in results/" if len(wanted) < len(runs) else ""
     print(f"{len(runs)} runs{known}, {new} of them computed now, in {kept.directory}")
 
@@ -118,28 +120,28 @@ def attribute(
 
     Example: relic attribute --captioner nic_plus,nic_equalizer --seeds 0,12 --record
     """
-    from relic.attribution.runs import attribute_all
-    from relic.attribution.runs import publish as add
-    from relic.attribution.tables import scores
-    from relic.sweep import Source
+    from relic.chapters.attribution.runs import attribute_all, scores
+    from relic.chapters.attribution.runs import publish as add
+    from relic.data.load import load_corpus
 
     if side not in ("model", "both"):
         raise RelicError(f"--side {side}", expected="model or both")
-    source, names = Source(corpus).load(attribute), classifier.split(",")
+    source, names = load_corpus(attribute, corpus), classifier.split(",")
     described = {"split": split, "caption_set": caption_set}
     done = attribute_all(
         source,
         captioner.split(",") if captioner else source.captioners,
         names,
         seeds=seed_numbers(seeds),
-        human=names if side == "both" else (),
+        sides=("model", "human") if side == "both" else ("model",),
         described=described | ({"encoder": encoder} if encoder else {}),
         progress=True,
         steps=steps,
         checked=checked,
         directory=store_at(store).directory,
     )
-    table = scores(done)[["captioner", "side", "classifier", "seed", "of", "class1", "class0", "sum"]]  # fmt: skip
+    shown = ["captioner", "side", "classifier", "seed", "of", "class1", "class0", "sum"]
+    table = scores(done)[shown]
     print(table.round(3).to_string(index=False))
     if record:
         print(f"{len(add(done))} rows in results/attribution/scores.csv")

@@ -3,11 +3,12 @@
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from relic.attribute import known_attributes
-from relic.data.corpus import HUMAN_CAPTIONS, Corpus
-from relic.data.fetch import git_blob_sha1, manifest
+from relic.data.attribute import known_attributes
+from relic.data.captioners import captioner_files
+from relic.data.corpus import HUMAN_CAPTIONS
+from relic.data.fetch import manifest, present
 from relic.data.human import coco_files, read_coco
-from relic.data.upstream import PARTS, captioner_files, directory_fingerprint, load_real
+from relic.data.upstream import PARTS, data_directory, directory_fingerprint, load_real
 from relic.errors import RelicError
 
 EXPECTED = {  # the papers' counts
@@ -74,21 +75,11 @@ class DataReport:
 
 def check(directory: Path) -> DataReport:
     """Read everything once and compare it with upstream's manifest and the papers' counts."""
-    directory = Path(directory).expanduser()
-    if not directory.is_dir():
-        raise RelicError(
-            f"{directory} is not a directory",
-            expected="a directory with bias_data/ and age_data/",
-            mend="relic data fetch DIR, with a directory of your choice",
-        )
-    listed = manifest()
-    present = listed["local"].map(lambda name: (directory / name).is_file())
-    missing = [*listed["local"][~present], *(p for p in PARTS[3:] if not (directory / p).is_dir())]
-    modified = [
-        row.local
-        for row in listed[present].itertuples()
-        if _sha1(directory / row.local) != row.git_blob_sha1
-    ]
+    directory, listed = data_directory(directory), manifest()
+    files = {row.local: row.git_blob_sha1 for row in listed.itertuples()}
+    here = {name for name in files if (directory / name).is_file()}
+    absent = [name for name in files if name not in here]
+    absent += [part for part in PARTS[3:] if not (directory / part).is_dir()]
     attributes = [_attribute(directory, name) for name in known_attributes()]
     errors, coco = [a.error for a in attributes if a.error], {}
     for file in coco_files(directory):
@@ -100,26 +91,18 @@ def check(directory: Path) -> DataReport:
         directory=str(directory),
         fingerprint=directory_fingerprint(directory),
         attributes=attributes,
-        missing=[{"path": name, "disables": _disables(name)} for name in missing],
-        modified=modified,
+        missing=[{"path": name, "disables": _disables(name)} for name in absent],
+        modified=[n for n in files if n in here and present(directory / n) != files[n]],
         coco=coco,
         errors=list(dict.fromkeys(errors)),
     )
-
-
-def _sha1(file: Path) -> str:
-    """The file's hash, or nothing where it cannot be read: whoever needs the file says why."""
-    try:
-        return git_blob_sha1(file)
-    except OSError:
-        return ""
 
 
 def _attribute(directory: Path, name: str) -> AttributeReport:
     report = AttributeReport(name, expected=EXPECTED[name])
     known = [files["name"] for files in captioner_files().values() if name in files]
     try:
-        corpus: Corpus = load_real(directory, name)
+        corpus = load_real(directory, name)
     except RelicError as error:
         absent = not any((directory / part).is_dir() for part in ("bias_data", "age_data"))
         report.missing_captioners = known
@@ -136,46 +119,3 @@ def _attribute(directory: Path, name: str) -> AttributeReport:
 
 def _disables(path: str) -> str:
     return next(text for start, text in DISABLES.items() if path.startswith(start))
-
-
-def as_text(report: DataReport) -> str:
-    """The report as a person reads it."""
-    found = any(a.images for a in report.attributes) or report.coco
-    lines = [
-        report.directory,
-        f"fingerprint {report.fingerprint}" if found else "no captions found",
-        "",
-    ]
-    for a in report.attributes:
-        if a.error or not a.images:
-            lines.append(f"{a.attribute:7} {'broken, see below' if a.error else 'no captions'}")
-            continue
-        counts = ", ".join(f"{name} {n:,}" for name, n in a.labels.items())
-        verdict = "as in the papers" if a.as_expected else "the papers have " + ", ".join(
-            f"{name} {n:,}" for name, n in a.expected.items()
-        )  # fmt: skip
-        covered = ", ".join(f"{name} {n:,}" for name, n in a.with_human_captions_by_label.items())
-        lines += [
-            f"{a.attribute:7} {a.images:,} images ({counts}): {verdict}",
-            f"        {a.with_human_captions:,} with human captions ({covered}); "
-            f"{a.with_fewer_than_five:,} of them with fewer than {HUMAN_CAPTIONS} of their own",
-            f"        {len(a.captioners)} captioners: {', '.join(a.captioners)}",
-        ]
-        if a.missing_captioners:
-            lines.append(f"        missing captioners: {', '.join(a.missing_captioners)}")
-    if report.coco:
-        files = ", ".join(f"{name} ({n:,} images)" for name, n in report.coco.items())
-        lines += ["", f"COCO annotations: {files}"]
-    for title, items in (
-        (
-            "missing",
-            [f"{m['path']}: disables {m['disables']}" for m in report.missing if m["disables"]],
-        ),
-        ("other bytes than upstream's (relic data fetch DIR --replace)", report.modified),
-        ("broken", report.errors),
-    ):
-        if items:
-            lines += ["", f"{title}:", *(f"  {item}" for item in items)]
-    if report.missing:
-        lines += ["", f"relic data fetch {report.directory} gets upstream's missing files"]
-    return "\n".join(lines)

@@ -2,13 +2,14 @@
 
 import hashlib
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import pandas as pd
 
-from relic.attribute import Attribute
+from relic.data.attribute import Attribute
 from relic.errors import RelicError
 
+UNKNOWN, PADDING = "<unk>", "<pad>"  # what vocabularies begin with; a human word outside of one
 HUMAN_CAPTIONS = 5  # human captions that an image has to offer; of more, the first five are used
 
 
@@ -35,6 +36,7 @@ class Corpus:
         default_factory=lambda: pd.DataFrame(columns=["image_id", "label", "probability", "source"])
     )
     human_row_order: bool = False  # are human rows in the order that `upstream` LIC_D needs?
+    reload: partial | None = None  # how another process gets this corpus
 
     @property
     def captioners(self) -> list[str]:
@@ -96,14 +98,10 @@ class Corpus:
     @property
     def coverage(self) -> str:
         """How far human captions reach, in words; part of every table's caption."""
-        part = (
-            f"all {len(self.labels):,}"
-            if self.complete
-            else f"{len(self.covered):,} of {len(self.labels):,}"
-        )
+        part = "all" if self.complete else f"{len(self.covered):,} of"
         thin = int((self.depth < self.depth.max()).sum())
         fewer = f" ({thin:,} with fewer than {self.depth.max()} of their own)" if thin else ""
-        return f"human captions for {part} images{fewer}"
+        return f"human captions for {part} {len(self.labels):,} images{fewer}"
 
     @property
     def complete(self) -> bool:

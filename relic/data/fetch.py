@@ -21,7 +21,7 @@ from relic.paths import MANIFEST
 try:
     import fcntl
 except ImportError:  # Windows: nothing then keeps two fetches apart
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 REPOSITORY = "https://github.com/eggonz/relic-caption-bias"
 COMMIT = "15f259dc5661076f55affa85f4b312bf4e9b4396"
@@ -194,7 +194,7 @@ def _held(directory: Path) -> Iterator[None]:
         yield
 
 
-def _present(path: Path) -> str | None:
+def present(path: Path) -> str | None:
     """What stands under a final name: a hash, nothing, or what keeps us from reading it."""
     try:
         return git_blob_sha1(path) if path.exists() else None
@@ -233,7 +233,7 @@ def fetch(
     missing, stopped = [], ""
     with _held(directory), source.session:
         for row in files.itertuples():
-            found = _present(directory / row.local)
+            found = present(directory / row.local)
             if found == row.git_blob_sha1:
                 report.kept.append(row.local)
             elif found is None or replace:

@@ -62,11 +62,11 @@ def coco_files(directory: Path) -> list[Path]:
 
 def read_caption_lists(file: Path) -> dict[int, list[str]]:
     """Captions by image id from a pickle of rows with `img_id` and `caption_list`."""
-    captions = {}
+    captions: dict[int, list[str]] = {}
     for number, row in enumerate(read_pickle(file)):
         good = isinstance(row, dict) and is_image_id(row.get("img_id"))
-        texts = row.get("caption_list") if good else None
-        fits = isinstance(texts, list) and all(map(is_text, texts))
+        texts = row.get("caption_list") if good else []
+        fits = good and isinstance(texts, list) and all(map(is_text, texts))
         if not fits or captions.get(row["img_id"], texts) != texts:
             raise RelicError(
                 f"{file}, row {number}: no image id of its own with a list of captions",
@@ -99,9 +99,8 @@ def read_coco(file: Path) -> dict[int, list[str]]:
         )
     captions: dict[int, list[str]] = {}
     for number, row in enumerate(annotations):
-        image_id, text = (
-            (row.get("image_id"), row.get("caption")) if isinstance(row, dict) else (None, None)
-        )
+        fields: dict = row if isinstance(row, dict) else {}
+        image_id, text = fields.get("image_id"), fields.get("caption")
         if isinstance(image_id, str) and image_id.isdecimal():
             image_id = int(image_id)
         if not is_image_id(image_id) or not is_text(text):
@@ -110,5 +109,5 @@ def read_coco(file: Path) -> dict[int, list[str]]:
                 expected="an image_id (a whole number) and a caption (text)",
                 mend=mend,
             )
-        captions.setdefault(image_id, []).append(text)
+        captions.setdefault(int(str(image_id)), []).append(str(text))
     return captions

@@ -24,7 +24,7 @@ def load_corpus(
 ) -> Corpus:
     """The corpus of an attribute. `images` and `seed` describe the embedded corpus only."""
     if corpus_choice(corpus) == "embedded":
-        from relic.planted import planted_corpus
+        from relic.data.planted import planted_corpus
 
         return planted_corpus(attribute, images=images, seed=seed)
     return load_real(real_directory(), attribute)

@@ -105,5 +105,5 @@ def _check_opcodes(content: bytes) -> None:
             raise _RefusedError("holds a persistent id")
         if opcode.name not in PLAIN:
             raise pickle.UnpicklingError(f"opcode {opcode.name}")
-        if opcode.name.endswith("PUT") and argument > number:
+        if opcode.name.endswith("PUT") and int(argument or 0) > number:
             raise pickle.UnpicklingError(f"place {argument} in the memo at opcode {number}")

@@ -1,13 +1,14 @@
 """Real captions in upstream's layout, read into a `Corpus`."""
 
 import hashlib
-from functools import cache
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
-from relic.attribute import Attribute, load_attribute
+from relic.data.attribute import Attribute, load_attribute
+from relic.data.captioners import captioner_files
 from relic.data.corpus import Corpus
 from relic.data.human import AGE_FILE, HUMAN_ANN, human_captions
 from relic.data.pickles import read_pickle
@@ -18,25 +19,23 @@ PARTS = ("bias_data", "age_data", "age_annotations", "coco", "visual_context", "
 GENERATED = ["captioner", "caption_set", "image_id", "caption"]
 
 
-@cache
-def captioner_files() -> dict[str, dict]:
-    """The captioners of `captioners.yml`: name, files by attribute and caption_set, age column."""
-    text = Path(__file__).with_name("captioners.yml").read_text(encoding="utf-8")
-    return yaml.safe_load(text)
+def data_directory(directory: str | Path) -> Path:
+    """The directory, if it is one."""
+    directory = Path(directory).expanduser()
+    if directory.is_dir():
+        return directory
+    raise RelicError(
+        f"{directory} is not a directory",
+        expected="a directory with bias_data/ and age_data/",
+        mend="relic data fetch DIR, with a directory of your choice",
+    )
 
 
 def load_real(directory: Path, attribute: str) -> Corpus:
     """The corpus of an attribute, from whichever of its files are in `directory`."""
-    directory, about = Path(directory), load_attribute(attribute)
+    directory, about, asked = data_directory(directory), load_attribute(attribute), attribute
     attribute = about.name
-    if not directory.is_dir():
-        raise RelicError(
-            f"{directory} is not a directory",
-            expected="a directory with bias_data/ and age_data/",
-            mend="relic data fetch DIR",
-        )
-    read = _read_age if attribute == "age" else _read_bias_data
-    labels, frames = read(directory, about)
+    labels, frames = _read(directory, about)
     if not frames:
         raise RelicError(
             f"{directory} has no captions labelled with {attribute}",
@@ -56,27 +55,32 @@ def load_real(directory: Path, attribute: str) -> Corpus:
         vocabularies=read_vocabularies(directory, list(generated["captioner"].unique())),
         display_names={key: files["name"] for key, files in captioner_files().items()},
         human_row_order=not human.empty and set(human["source"]) == {own},
+        reload=partial(load_real, directory, asked),
     )
 
 
-def _read_bias_data(directory: Path, about: Attribute) -> tuple[pd.Series, list[pd.DataFrame]]:
-    labels, frames = {}, []
+def _read(directory: Path, about: Attribute) -> tuple[pd.Series, list[pd.DataFrame]]:
+    """Labels by image, and the captions of each file that is there."""
+    labels: dict[int, int] = {}
+    frames = []
+    for name, caption_set, columns in _files(about.name):
+        if (directory / name).exists():
+            rows = _labelled_rows(directory / name, about, columns, labels)
+            frames.append(rows.assign(caption_set=caption_set)[GENERATED])
+    series = pd.Series(labels, name=about.name, dtype="int64").sort_index()
+    series.index = series.index.astype("int64").rename("image_id")
+    return series, frames
+
+
+def _files(attribute: str) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """File, caption set, and the column of each captioner in it; age has one file for all."""
+    if attribute == "age":
+        columns = {key: files["age"] for key, files in captioner_files().items() if "age" in files}
+        yield AGE_FILE, "standard", columns
+        return
     for captioner, files in captioner_files().items():
-        for caption_set, name in files.get(about.name, {}).items():
-            file = directory / "bias_data" / name
-            if file.exists():
-                rows = _labelled_rows(file, about, {captioner: "pred"}, labels)
-                frames.append(rows.assign(caption_set=caption_set)[GENERATED])
-    return _as_series(labels, about), frames
-
-
-def _read_age(directory: Path, about: Attribute) -> tuple[pd.Series, list[pd.DataFrame]]:
-    labels, file = {}, directory / AGE_FILE
-    if not file.exists():
-        return _as_series(labels, about), []
-    columns = {key: files["age"] for key, files in captioner_files().items() if "age" in files}
-    rows = _labelled_rows(file, about, columns, labels)
-    return _as_series(labels, about), [rows.assign(caption_set="standard")[GENERATED]]
+        for caption_set, name in files.get(attribute, {}).items():
+            yield f"bias_data/{name}", caption_set, {captioner: "pred"}
 
 
 def _labelled_rows(file: Path, about: Attribute, columns: dict[str, str], labels: dict[int, int]):
@@ -107,12 +111,6 @@ def _labelled_rows(file: Path, about: Attribute, columns: dict[str, str], labels
 def _bad_row(file: Path, number: int, found: str, expected: str) -> RelicError:
     mend = "relic data fetch DIR --replace"
     return RelicError(f"{file}, row {number}: {found}", expected=expected, mend=mend)
-
-
-def _as_series(labels: dict[int, int], about: Attribute) -> pd.Series:
-    series = pd.Series(labels, name=about.name, dtype="int64").sort_index()
-    series.index = series.index.astype("int64").rename("image_id")
-    return series
 
 
 def read_vocabularies(directory: Path, captioners: list[str]) -> dict[str, tuple[str, ...]]:

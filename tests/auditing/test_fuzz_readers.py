@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from relic.attribute import load_attribute
 from relic.auditing.readers import (
     read_captions,
     read_human,
@@ -20,6 +19,7 @@ from relic.auditing.readers import (
     read_vocabulary,
     read_words,
 )
+from relic.data.attribute import load_attribute
 from relic.errors import RelicError
 
 GENDER = load_attribute("gender")

@@ -13,7 +13,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from relic.attribute import load_attribute
 from relic.auditing import files
 from relic.auditing.ids import image_ids, same_kind
 from relic.auditing.readers import (
@@ -25,6 +24,7 @@ from relic.auditing.readers import (
     read_words,
 )
 from relic.data import load_corpus
+from relic.data.attribute import load_attribute
 from relic.errors import RelicError
 
 GENDER = load_attribute("gender")

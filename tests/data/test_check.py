@@ -12,9 +12,10 @@ import pytest
 
 import relic
 from relic import cli
+from relic.commands.data import as_text
 from relic.data import check as module
 from relic.data import fetch as fetching
-from relic.data.check import DISABLES, as_text, check
+from relic.data.check import DISABLES, check
 from relic.errors import RelicError
 
 SAT = "bias_data/Show-Attend-Tell/gender_val_sat_cap_mw_entries.pkl"

@@ -1,0 +1,1 @@
+"""What `relic bench` measures: not installed, part of the repository."""

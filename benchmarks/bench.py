@@ -1,0 +1,356 @@
+"""Ratios of our way to the plain way of doing the same work, measured in one run.
+
+The plain way is upstream's, written by us: captions padded to 64, the frozen encoder run at every epoch.
+Long plain work is timed on a part and multiplied up; the unit says so.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from benchmarks.audit import audit_growth, audit_report
+from relic import paths
+from relic.data.load import load_corpus
+from relic.data.planted import planted_corpus
+from relic.errors import RelicError
+from relic.measure.inputs import Reading, prepare
+from relic.measure.runs import Outcome, describe
+from relic.measure.store import Store
+from relic.measure.sweep import sweep
+
+CAPTIONER = {True: "planted_none", False: "oscar"}  # embedded corpus, real captions
+
+
+def measure(only: str = "") -> pd.DataFrame:
+    """All measurements, or one; printed as they come and saved beside the build."""
+    if only and only not in MEASUREMENTS:
+        raise RelicError(f"no measurement {only!r}", expected=", ".join(MEASUREMENTS))
+    import torch
+
+    torch.set_num_threads(1)
+    rows = []
+    for name, function in MEASUREMENTS.items():
+        if only in ("", name):
+            tqdm.write(f"measuring {name}", file=sys.stderr)
+            rows += [
+                {"name": name, "ours": a, "plain": b, "ratio": b / a, "unit": unit}
+                for a, b, unit in function()
+            ]
+    table = pd.DataFrame(rows)
+    paths.BUILD.mkdir(parents=True, exist_ok=True)
+    table.to_csv(paths.BUILD / "bench.csv", index=False)
+    return table
+
+
+def _corpus():
+    return load_corpus("gender", "auto")
+
+
+def _captions(form, seed: int = 0):
+    corpus = _corpus()
+    reading = Reading("model", CAPTIONER[corpus.synthetic])
+    return prepare(corpus, reading, form, policy="paired", seed=seed)
+
+
+def _cpu(function, times: int = 1) -> float:
+    """CPU seconds of a call, the least of `times`."""
+    found = []
+    for _ in range(times):
+        started = time.process_time()
+        function()
+        found.append(time.process_time() - started)
+    return min(found)
+
+
+def bert_ft_step():
+    """One training step of BERT-ft on 64 captions."""
+    import torch
+
+    from relic.measure.classifiers.bert import FineTuned, batches, head, optimizer
+    from relic.measure.classifiers.device import deterministic
+    from relic.measure.classifiers.encoder import (
+        MINILM,
+        cls_states,
+        load_encoder,
+        padded,
+        word_pieces,
+    )
+
+    material = _captions(FineTuned.text_form)
+    rows = word_pieces(MINILM, material.train)
+    lengths = np.array([len(row) for row in rows])
+    encoder, classes = load_encoder(MINILM).train(), torch.tensor(material.train_classes)
+    top = head(encoder.config.hidden_size)
+    steps, loss = optimizer([encoder, top], 1e-5), torch.nn.CrossEntropyLoss()
+
+    def step(batch, width=0, learn=True):
+        value = loss(
+            top(cls_states(encoder, *padded([rows[i] for i in batch], width))), classes[batch]
+        )
+        if learn:
+            steps.zero_grad(set_to_none=True)
+            value.backward()
+            steps.step()
+        return value.item()
+
+    picked = [b for b in batches(lengths, np.random.default_rng(0)) if len(b) == 64][:12]
+    encoder.eval()  # without dropout the two must agree
+    gap = max(abs(step(b, learn=False) - step(b, 64, learn=False)) for b in picked[:3])
+    if gap > 1e-5:
+        raise RelicError(f"the loss differs by {gap:.1e} from that of captions padded to 64")
+    encoder.train()
+    deterministic(0)
+    step(picked[0])
+    ours, plain = (np.median([_cpu(lambda b=b, w=w: step(b, w)) for b in picked]) for w in (0, 64))
+    return [(ours, plain, "CPU s a step of 64 captions")]
+
+
+def bert_pre_seeds():
+    """BERT-pre, ten seeds of one captioner: features once, or every epoch with dropout."""
+    import torch
+
+    from relic.measure.classifiers import encoder as enc
+    from relic.measure.classifiers.bert import Pretrained
+
+    material, epochs, seeds = _captions(Pretrained.text_form), 20, 10
+    texts, classes = material.train, material.train_classes
+    enc._frozen.clear()
+
+    def once():
+        for seed in range(seeds):
+            Pretrained("5e-5x20").fit(texts, classes, seed).logits(material.test)
+
+    ours = _cpu(once)
+    rows = enc.word_pieces(enc.MINILM, texts)
+    model = enc.load_encoder(enc.MINILM).train()
+    part = rows[: 64 * 6]
+
+    def padded_pass():
+        with torch.no_grad():
+            for i in range(0, len(part), 64):
+                enc.cls_states(model, *enc.padded(part[i : i + 64], 64))
+
+    passes = epochs * seeds
+    plain = _cpu(padded_pass, 2) * len(rows) / len(part) * passes
+    every = _cpu(lambda: enc.features(model, rows), 2) * passes
+    return [
+        (ours, plain, "CPU s, dropout off; plain from 6 batches"),
+        (
+            every,
+            plain,
+            "CPU s of encoder passes, dropout on; plain from 6 batches, ours from one pass",
+        ),
+    ]
+
+
+def linear_table():
+    """The whole gender table: nine captioners, ten seeds, LIC_M and five LIC_D: 540 fits, from raw files."""
+    command = [
+        sys.executable, "-m", "relic.cli", "sweep", "--attribute", "gender", "--classifier", "linear",
+        "--seeds", "paper", "--again", "--captions", "both", "--workers", "2", "--store",
+    ]  # fmt: skip
+    with tempfile.TemporaryDirectory() as directory:
+        started = time.time()
+        subprocess.run([*command, directory], check=True, stdout=subprocess.DEVNULL, cwd=paths.ROOT)
+        took = time.time() - started
+        frame = Store(directory).frame()
+    return [
+        (
+            took,
+            frame["seconds"].sum(),
+            f"wall s with 2 workers against CPU s of the {len(frame)} fits alone",
+        )
+    ]
+
+
+def lstm():
+    """LSTM: bucketed against packed batches, and against this machine's matrix multiplication."""
+    import torch
+
+    from relic.measure.classifiers.lstm import LSTM
+
+    material, found = _captions(LSTM.text_form), {"bucketed": [], "packed": []}
+    for epochs in (0, 1, 1, 1):  # the first call tokenizes and warms up
+        for batching, times in found.items():
+            model = LSTM(batching=batching)
+            model.epochs = epochs
+            took = _cpu(lambda m=model: m.fit(material.train, material.train_classes, 0))
+            times += [took] * epochs
+    parts = {batching: min(times) for batching, times in found.items()}
+    tokens = sum(len(row) for row in model._sequences(material.train))
+    flops = 3 * tokens * 2 * (2 * 4 * 256 * (100 + 256) + 2 * 4 * 256 * (512 + 256))
+    a, b = torch.randn(704, 512), torch.randn(512, 1024)
+    product = _cpu(lambda: [a @ b for _ in range(100)], 3) / 100
+    ideal = flops / (2 * 704 * 512 * 1024 / product)
+    return [
+        (parts["bucketed"], parts["packed"], "CPU s an epoch, bucketed against packed"),
+        (
+            parts["bucketed"],
+            ideal,
+            "CPU s an epoch against the same FLOPs at 704x512x1024 multiplications' speed",
+        ),
+    ]
+
+
+def workers():
+    """The same two LSTM trainings by one worker process, and by two with one each."""
+    script = (
+        "import torch, sys; torch.set_num_threads(1)\n"
+        "from relic.bench import _captions\nfrom relic.measure.classifiers.lstm import LSTM\n"
+        "m = _captions(LSTM.text_form); c = LSTM(); c.epochs = 4; print('ready', flush=True); input()\n"
+        "for seed in range(int(sys.argv[1])): c.fit(m.train[:1500], m.train_classes[:1500], seed)\n"
+        "print('done', flush=True)"
+    )
+    took = {}
+    for number in (1, 2):
+        started = [_started(script, 2 // number) for _ in range(number)]
+        begin = time.time()
+        for process in started:
+            process.stdin.write("\n")
+            process.stdin.flush()
+        for process in started:
+            process.stdout.readline()
+        took[number] = time.time() - begin
+        for process in started:
+            process.wait()
+    return [(took[2], took[1], "wall s for the same work, two worker processes against one")]
+
+
+def _started(script: str, trainings: int) -> subprocess.Popen:
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(trainings)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=paths.ROOT,
+    )  # fmt: skip
+    process.stdout.readline()
+    return process
+
+
+def store():
+    """Asking a sweep for 10,000 finished runs."""
+    from dataclasses import replace
+
+    corpus = planted_corpus("gender", images=600)
+    run = describe(corpus, "planted_none", "linear")
+    runs = [replace(run, seed=seed) for seed in range(10_000)]
+    images = pd.DataFrame(
+        {"image_id": range(60), "y": 0, "p": 0.5, "seen_raw": False, "seen_masked": False}
+    )
+    with tempfile.TemporaryDirectory() as directory:
+        kept = Store(Path(directory))
+        written = time.time()
+        for each in runs:
+            kept.put(Outcome(each, {"score": 25.0}, images))
+        written = time.time() - written
+        asked = time.time()
+        sweep(corpus, runs, kept, progress=False)
+        asked = time.time() - asked
+    return [(asked, written, "wall s to ask for 10,000 finished runs against writing them")]
+
+
+def attribution():
+    """Integrated gradients over a whole test set: batched and few steps, or one by one with 500."""
+    from relic.chapters.attribution.gradients import REFERENCE, STEPS, attribute
+    from relic.chapters.attribution.tables import BRIEF, PAIR
+    from relic.measure.classifiers.base import classifier
+
+    corpus, found = _corpus(), []
+    reading = Reading("model", PAIR[corpus.synthetic][0])
+    for name, steps in STEPS.items():
+        model = classifier(name, recipe=BRIEF[name])
+        material = prepare(corpus, reading, model.text_form, policy="upstream", seed=0)
+        model.fit(material.train[:900], material.train_classes[:900], 0)
+        texts, exact = material.test, []
+        part = list(dict.fromkeys(texts))[:6]
+
+        def one_by_one(model=model, part=part, exact=exact):
+            exact += [
+                attribute(model, [text], "logit", REFERENCE, plain=True)["score"][0]
+                for text in part
+            ]
+
+        attribute(model, texts[:1], "logit", steps)  # warms up
+        plain = _cpu(one_by_one)
+        plain *= sum(map(len, map(str.split, texts))) / sum(map(len, map(str.split, part)))
+        ours = _cpu(lambda m=model, t=texts, s=steps: attribute(m, t, "logit", s))
+        apart = np.abs(attribute(model, part, "logit", steps)["score"] - exact).mean()
+        gap = 100 * apart / np.abs(exact).mean()
+        unit = f"CPU s, {name}, {len(texts)} captions of {reading.captioner} with {steps} steps"
+        unit += f" against one by one with {REFERENCE}, from {len(part)}, whose scores differ by {gap:.2g} %"
+        found.append((ours, plain, unit))
+    return found
+
+
+def gender_score():
+    """Gender Score of 5,000 captions, language-model probabilities cached: together, or one by one."""
+    from relic.chapters.gender_score.prior import NGRAM, load_prior
+    from relic.chapters.gender_score.score import score_captions
+    from relic.chapters.gender_score.study import lic_study
+    from relic.chapters.gender_score.vectors import MINILM, SentenceEncoder
+
+    corpus, part = _corpus(), 60
+    study = lic_study(corpus)
+    captions = pd.concat(study.captions.values()).iloc[:5000]
+    with tempfile.TemporaryDirectory() as directory:
+        prior = load_prior(NGRAM, corpus.human["caption"], directory)
+        known = load_prior(NGRAM, corpus.human["caption"], directory)
+        encoder = SentenceEncoder(MINILM, directory)
+        encoder.compute(["a warm-up"])
+        score_captions(captions, study.contexts, prior, _Zeros())  # fills the cache of the prior
+        found = []
+        ours = _cpu(lambda: found.append(score_captions(captions, study.contexts, known, encoder)))
+        again = _cpu(lambda: score_captions(captions, study.contexts, known, encoder))
+        single, plain = _OneByOne(encoder), []
+
+        def one_by_one():
+            for i in range(0, len(captions), len(captions) // part):
+                one = captions.iloc[i : i + 1]
+                plain.append(score_captions(one, study.contexts, known, single))
+
+        took = _cpu(one_by_one) / len(plain) * len(captions)
+    rows = pd.concat(plain)["score"].to_numpy()
+    gap = np.nanmax(np.abs(rows - found[0]["score"].to_numpy()[:: len(captions) // part]))
+    if gap > 1e-4:
+        raise RelicError(f"scores differ by {gap:.1e} from those of captions one by one")
+    return [
+        (ours, took, f"CPU s for {len(captions):,} captions with MiniLM; plain from {len(plain)}"),
+        (again, ours, "CPU s of a second call against the first"),
+    ]
+
+
+class _OneByOne:
+    """An encoder that embeds every text on its own and remembers nothing."""
+
+    def __init__(self, encoder):
+        self.name, self._encoder = encoder.name, encoder
+
+    def encode(self, texts):
+        return np.concatenate([self._encoder.compute([text]) for text in texts])
+
+
+class _Zeros:
+    """No similarity at all: costs nothing."""
+
+    name = "none"
+
+    def encode(self, texts):
+        return np.zeros((len(texts), 1))
+
+
+MEASUREMENTS = {
+    "bert_ft_step": bert_ft_step,
+    "bert_pre_seeds": bert_pre_seeds,
+    "linear_table": linear_table,
+    "lstm": lstm,
+    "workers": workers,
+    "store": store,
+    "attribution": attribution,
+    "gender_score": gender_score,
+    "audit": audit_report,
+    "audit_growth": audit_growth,
+}

@@ -1,0 +1,392 @@
+"""Values of the book's pages, computed from the record when the book is compiled.
+
+One nested dictionary of text, which pages name as `{{ group.name }}` or `{{ group.name.field }}`.
+Numbers are written by `relic.numbers`; tables and figures are HTML that stands alone on its line.
+"""
+
+import json
+import re
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from relic import paths
+from relic.chapters.figures import PAPERS, forest
+from relic.data.attribute import load_attribute
+from relic.errors import RelicError
+from relic.judge import claims
+from relic.judge.claims import SYMBOLS
+from relic.judge.lic import intervals, labelled, lic_table, mean_over_captioners
+from relic.measure.store import Store
+from relic.numbers import number, span
+from relic.page import figure_html, table_html
+from relic.records import grid
+from relic.records.evidence import MAIN, OURS, SHEET, judge_all
+from relic.records.published import published
+from relic.records.runs import UNCHANGED, own_frame, read_recorded
+from relic.records.serve import recorded
+from relic.records.tables import read_record, read_table
+
+ATTRIBUTES = ("gender", "race", "age")
+SOURCES = {OURS: "our runs", **PAPERS, SHEET: "Türk et al., by split"}
+ABSENT = {"word": "not judged yet", "number": "–", "whose": "–", "seeds": "0", "n_test": "–", "surely": "–", "captioners": "–"}  # fmt: skip
+EQUAL_SIZE = 2190  # gender images, as many as race has
+EQUALIZER, NIC_PLUS = claims.PAIRS[0]
+NINE = list(published("captioners")["captioner"])  # the papers' captioners
+
+
+def values() -> dict:
+    """Everything the pages may name."""
+    verdicts, runs = judge_all(), read_recorded()
+    lic = {name: _lic(name) for name in ATTRIBUTES}
+    return {
+        "claim1": {name: _verdict(verdicts, "1", name) for name in ATTRIBUTES},
+        "claim2": {name: _verdict(verdicts, "2", name) for name in ATTRIBUTES},
+        "claim3": claim_3(verdicts, lic),
+        "claim4": {name: _verdict(verdicts, "4", name) for name in ATTRIBUTES},
+        "lic": {name: levels(table) for name, table in lic.items()},
+        "unseen": {name: unseen(name) for name in ("gender", "race")},
+        "lstm": {f"claim{n}": _verdict(verdicts, n, "gender", "lstm") for n in "24"},
+        "landing": {"figure": landing_figure(lic)},
+        "verdicts": {"matrix": matrix(verdicts)} | former_rule(verdicts),
+        "permuted": {"gender": levels(_lic("gender", labels="permuted"))},
+        "papers": papers(),
+        "calibration": calibration(),
+        "direction": direction(),
+        "gender_score": gender_score(),
+        "record": record(runs),
+        "cost": cost(runs),
+        "captioners": {"table": captioners(lic)},
+        "classifiers": {"papers": papers_classifiers()},
+        "batching": {"lstm": batching(runs)},
+        "wrong": {name: wrong(name) for name in ATTRIBUTES},
+        "age": age(),
+        "audit": {"table": audit_example()},
+    }  # fmt: skip
+
+
+def _lic(attribute: str, seen: str = "all", **choices) -> pd.DataFrame:
+    return lic_table(recorded(attribute=attribute, classifier=MAIN, **choices), seen=seen)
+
+
+def _verdict(verdicts: pd.DataFrame, claim: str, attribute: str, classifier: str = MAIN) -> dict:
+    """One of our verdicts as text; claim 1 is about all classifiers."""
+    kept = verdicts[(verdicts["source"] == OURS) & (verdicts["claim"] == claim) & (verdicts["attribute"] == attribute)]  # fmt: skip
+    kept = kept if claim == "1" else kept[kept["classifier"] == classifier]
+    if kept.empty:
+        return dict(ABSENT)
+    row, decimals = kept.iloc[0], 2 if claim == "1" else 1
+    return {
+        "word": f"{SYMBOLS[row['word']]} {row['word']}",
+        "number": span(row["estimate"], row["low"], row["high"], decimals),
+        "whose": row["whose"],
+        "n_test": number(round(row["n_test"])),
+        **{name: number(int(row[name])) for name in ("seeds", "surely", "captioners")},
+    }
+
+
+def claim_3(verdicts: pd.DataFrame, lic: dict[str, pd.DataFrame]) -> dict:
+    """Race against gender: every captioner, the mean over them, and on as many images."""
+    equal = _lic("gender", size=EQUAL_SIZE)
+    return {
+        "lic_model": _verdict(verdicts, "3 (LIC_M)", "race"),
+        "lic": _verdict(verdicts, "3 (LIC)", "race"),
+        "mean": _span(claims.mean_less_than_gender(lic["gender"], lic["race"])),
+        "equal_size": _span(claims.mean_less_than_gender(equal, lic["race"])),
+    }
+
+
+def levels(lic: pd.DataFrame) -> dict:
+    """Least and largest LIC of the captioners, their mean, and how many intervals leave out 0."""
+    table = intervals(lic)
+    least, most = table.loc[table["lic"].idxmin()], table.loc[table["lic"].idxmax()]
+    return {
+        "least": number(least["lic"]),
+        "least_captioner": least["captioner"],
+        "most": number(most["lic"]),
+        "most_captioner": most["captioner"],
+        "mean": _span(mean_over_captioners(lic)),
+        "apart_from_0": str(int(((table["low"] > 0) | (table["high"] < 0)).sum())),
+        "captioners": str(len(table)),
+    }
+
+
+def unseen(attribute: str) -> dict:
+    """The same on captions that training did not hold, LIC_D on the same test images."""
+    lic = _lic(attribute, seen="unseen")
+    judged, lead = claims.amplification(lic), claims.equalizer(lic)
+    return levels(lic) | {
+        "surely": str(judged.surely),
+        "word": f"{judged.symbol} {judged.word}",
+        "lead": span(lead.estimate, lead.low, lead.high),
+        "lead_word": f"{lead.symbol} {lead.word}",
+    }
+
+
+def landing_figure(lic: dict[str, pd.DataFrame]) -> str:
+    """LIC of the nine captioners, gender and race."""
+    table = pd.concat([intervals(lic[name]) for name in ("gender", "race")])
+    axes = forest(table, series="attribute")
+    caption = (
+        f"LIC with 95 % intervals, COCO captions, linear classifier, {table['seeds'].min()} splits; "
+        f"test captions a split: {', '.join(f'{n} {t:.0f}' for n, t in table.groupby('attribute', sort=False)['n_test'].mean().items())}. "
+        "Right of 0, the captioner amplifies."
+    )
+    drawn = figure_html(axes.figure, "Intervals of LIC for nine captioners, gender and race.", caption)  # fmt: skip
+    plt.close(axes.figure)
+    return _block(drawn)
+
+
+def matrix(verdicts: pd.DataFrame) -> str:
+    """Every verdict: claims down, sources across, classifiers in the cells."""
+    rows = []
+    for (claim, attribute), part in verdicts.groupby(["claim", "attribute"]):
+        row = {"claim": claim, "attribute": attribute}
+        for source, name in SOURCES.items():
+            own = part[part["source"] == source]
+            by_word = {w: ", ".join(own.loc[own["word"] == w, "classifier"]) for w in SYMBOLS}
+            row[name] = "; ".join(f"{SYMBOLS[w]} {n}" for w, n in by_word.items() if n) or None
+        rows.append(row)
+    legend = ", ".join(f"{symbol} {word}" for word, symbol in SYMBOLS.items())
+    caption = f"Verdicts on COCO captions (ours) and published numbers, by classifier: {legend}."
+    return _table(pd.DataFrame(rows), "verdicts.csv", caption).replace("relic-table", "relic-table relic-matrix", 1)  # fmt: skip
+
+
+def former_word(row: pd.Series) -> str:
+    """The verdict as our former rule gave it: by the estimate where the interval leaves it open."""
+    below = row["claim"] == "4" and row["attribute"] != "gender"
+    sign, bound = (-1, -claims.MARGIN) if below else (1, 0)
+    if min(sign * row["low"], sign * row["high"]) > bound:
+        return "supported"
+    return "undecided" if sign * row["estimate"] > bound else "not supported"
+
+
+def former_rule(verdicts: pd.DataFrame) -> dict:
+    """What the present rule says otherwise than the former; claim 1 had another number then."""
+    cells = verdicts[verdicts["claim"] != "1"]
+    cells = cells.assign(former=cells.apply(former_word, axis=1), now=cells["word"])
+    changed = cells[cells["former"] != cells["now"]]
+    shown = changed.assign(source=changed["source"].map(SOURCES))
+    shown = shown[["claim", "attribute", "source", "classifier", "whose", "estimate", "low", "high", "former", "now"]]  # fmt: skip
+    return {
+        "changed": _table(shown, "former_rule.csv", "Verdicts that the present rule changed, COCO captions and published numbers."),
+        "cells": str(len(cells)),
+        "moved": str(len(changed)),
+        "to_undecided": str((changed["now"] == "undecided").sum()),
+        "to_refuted": str((changed["now"] == "refuted").sum()),
+    }  # fmt: skip
+
+
+def papers() -> dict:
+    """What the papers report beside LIC: hours, RELIC's other recipe, the Equalizer's lead."""
+    hours = published("cost").groupby("source")["hours"].sum()
+    lic = published("lic").query("classifier == 'BERT-pre' and variant.isna() and metric != 'LIC'")
+    wide = lic.pivot_table(index=["attribute", "captioner", "metric"], columns="source", values="mean")  # fmt: skip
+    gap = wide[["hirota2022", "turk2023"]].rsub(wide["relic2023"], axis=0).mul(-1).stack()
+    unseen_captions = published("unseen_captions").set_index("captioner")
+    first, second = unseen_captions.loc[EQUALIZER], unseen_captions.loc[NIC_PLUS]
+    after = first["lic_m"] - second["lic_m"]
+    return {
+        "hours": f"{hours.min():.0f} and {hours.max():.0f}",
+        "bert_pre_gap": f"{number(gap.min())} to {number(gap.max())}",
+        "lead": number(after - first["difference"] + second["difference"]),
+        "lead_unseen": number(after),
+    }
+
+
+def calibration() -> dict:
+    """How often our interval holds the truth, on synthetic corpora with and without amplification."""
+    study = read_table("calibration", "study").query("score == 'plain'")
+    found = {}
+    for name, part in study.groupby("gain"):
+        inside = part["true_lic"].between(part["corrected_low"], part["corrected_high"])
+        found["with_gain" if name else "no_gain"] = {
+            "true_lic": number(part["true_lic"].mean()),
+            "covers": f"{100 * inside.mean():.0f} %",
+            "above_0": f"{100 * (part['corrected_low'] > 0).mean():.1f} %",
+            "corpora": str(len(part)),
+            "n_test": f"{part['n_test'].mean():.0f}",
+        }
+    return found
+
+
+def direction() -> dict:
+    """Women named as men, and BiasAmp at equal object rates."""
+    named = read_table("direction", "gender_naming")
+    named = named[(named["label"] == "Female") & (named["outcome"] == "wrong")].set_index("captioner")  # fmt: skip
+    rates = read_table("direction", "gender_amplification").query("direction == 'A→T, equal rates'")
+    rates = rates[rates["captioner"].isin(NINE)]
+    return {
+        **{key: _row_span(named.loc[name]) for key, name in (("nic_plus", NIC_PLUS), ("equalizer", EQUALIZER))},
+        "women": number(int(named.loc[EQUALIZER, "n"])),
+        "above_0": f"{(rates['low'] > 0).sum()} of {len(rates)}",
+    }  # fmt: skip
+
+
+def gender_score() -> dict:
+    """How often the language model alone prefers *man*; agreement with LIC."""
+    kept = read_table("gender_score", "estimation").query("method == 'Gender Score Estimation'")
+    kept = kept[kept["captioner"].isin(NINE) & kept["prior"].str.startswith("3-gram")]
+    alone = 100 * kept["prior alone"]
+    lic = read_table("gender_score", "lic").query("quantity == 'ratio to men'").iloc[0]
+    return {
+        "prior": f"{alone.min():.0f} to {alone.max():.0f} %",
+        "rho": span(lic["rho"], lic["low"], lic["high"], 2),
+    }
+
+
+def record(runs: pd.DataFrame) -> dict:
+    """What `results/` holds of the declared grid, when and where it was recorded."""
+    progress = grid.progress(grid.read(), runs)
+    by_grid = grid.by_grid(progress)
+    about = json.loads((paths.RESULTS / "provenance.json").read_text(encoding="utf-8"))
+    return {
+        "runs": number(int(progress["recorded"].sum())),
+        "declared": number(int(progress["of"].sum())),
+        "complete": str(by_grid["state"].str.contains("complete").sum()),
+        "grids": str(len(by_grid)),
+        "table": _table(by_grid, "recorded.csv", "Runs on COCO captions: recorded, of those declared."),
+        "device": about["device"],
+        "date": about["published"],
+    }  # fmt: skip
+
+
+def cost(runs: pd.DataFrame) -> dict:
+    """Hours of computing: what the papers report, and what our recorded runs took."""
+    theirs = published("cost")
+    theirs = theirs.assign(source=theirs["source"].map(PAPERS))
+    ours = runs.assign(classifier=labelled(runs)).groupby(["classifier", "attribute"])["seconds"]
+    ours = ours.agg(hours=lambda s: s.sum() / 3600, runs="size").reset_index()
+    table = pd.concat([theirs, ours.assign(source="our runs", hardware="one CPU core")])
+    table = table[["source", "classifier", "attribute", "runs", "hours", "hardware"]].astype({"runs": "Int64"})  # fmt: skip
+    return {
+        "table": _table(table, "cost.csv", "Hours of computing, published and recorded; ours are CPU hours.", 2),
+        "trainings": number(len(runs)),
+        "hours": number(runs["seconds"].sum() / 3600),
+    }  # fmt: skip
+
+
+def captioners(lic: dict[str, pd.DataFrame]) -> str:
+    """Türk et al.'s table 6 with CIDEr and LIC as recorded."""
+    table = published("captioners")
+    cider = read_record("accuracy").query("metric == 'CIDEr' and attribute == 'gender' and caption_set == 'standard'")  # fmt: skip
+    table["CIDEr"] = table["key"].map(cider.set_index("captioner")["value"])
+    for name in ("gender", "race"):
+        table[f"LIC, {name}"] = table["captioner"].map(intervals(lic[name]).set_index("captioner")["lic"])  # fmt: skip
+    caption = "Captioners after Türk et al. 2023, table 6 (CC BY 4.0), in our words. CIDEr and LIC: our records, COCO captions, linear classifier."
+    return _table(table.drop(columns="key"), "captioners.csv", caption)
+
+
+def papers_classifiers() -> str:
+    """Türk et al.'s table 7, with learning rate and epochs of each paper's public code."""
+    recipes = published("recipes")
+    recipes["recipe"] = [f"{rate:.0e} × {epochs}".replace("e-0", "e-") for rate, epochs in zip(recipes["learning_rate"], recipes["epochs"], strict=True)]  # fmt: skip
+    wide = recipes.pivot(index="classifier", columns="source", values="recipe").rename(columns={s: f"rate × epochs, {n}" for s, n in PAPERS.items()})  # fmt: skip
+    table = published("classifiers").drop(columns="source").merge(wide, on="classifier")
+    caption = "Parameters after Türk et al. 2023, table 7 (CC BY 4.0); learning rate and epochs from each paper's public code."
+    return _table(table.rename(columns={"fine_tuned": "fine-tuned"}), "papers_classifiers.csv", caption)  # fmt: skip
+
+
+def batching(runs: pd.DataFrame) -> dict:
+    """How far batches of one length move the LSTM's LIC_M, on the papers' splits."""
+    kept = runs.query("classifier == 'lstm' and split == 'upstream' and caption_set == 'standard'")
+    wide = kept.pivot_table(index=["attribute", "captioner", "seed"], columns="batching", values="score")  # fmt: skip
+    moved = (wide["bucketed"] - wide["packed"]).dropna()
+    return {
+        "moved": number(moved.mean()),
+        "std": number(moved.std()),
+        "runs": str(len(moved)),
+        "seed_std": number(wide["packed"].groupby(["attribute", "captioner"]).std().mean()),
+    }
+
+
+def wrong(attribute: str) -> str:
+    """How often the linear classifier is wrong about a single generated caption."""
+    kept = recorded(attribute=attribute, classifier=MAIN, side="model").frame
+    return f"{100 - kept['accuracy'].mean():.0f} %"
+
+
+def age() -> dict:
+    """How well those who labelled age agree, and the words that are masked."""
+    row = read_table("data", "agreement").iloc[0]
+    words = sorted(load_attribute("age").masked_words)
+    return {
+        "agreement": f"{row['agreement (%)']:.0f} %",
+        "pairs": number(int(row["pairs"])),
+        "kappa": number(row["Cohen's κ"], 2),
+        "words": ", ".join(words),
+        "word_count": str(len(words)),
+    }
+
+
+def audit_example() -> str:
+    """The tutorial's audit of two captioners."""
+    kept = read_table("audit", "karpathy_test")
+    table = kept.rename(columns={"lic_model": "LIC_M", "lic_data": "LIC_D", "lic": "LIC", "n_test": "test images", "variant": "captions"})  # fmt: skip
+    table["captions"] = table["captions"].replace({"standard": "all"})
+    table = table[["captioner", "captions", "LIC_M", "LIC_D", "LIC", "low", "high", "test images", "verdict"]]  # fmt: skip
+    caption = f"COCO captions, gender, {kept['n_images'].iloc[0]:,} images of the Karpathy test split, linear, ten splits; recorded."
+    return _table(table, "audit_example.csv", caption)
+
+
+def rebuilt() -> str:
+    """Runs of this machine's store beside the recorded ones, for the status page; empty: none."""
+    table = beside_record(own_frame(Store(paths.runs())), read_recorded())
+    caption = "Runs on COCO captions that this machine's store and the record both have: largest difference of their scores, points."
+    return _table(table, "rebuilt.csv", caption, 3) if len(table) else ""
+
+
+def beside_record(own: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """How far scores of runs that were described alike lie apart, by kind of run."""
+    if own.empty:
+        return own
+    both = own.merge(known, on=UNCHANGED, suffixes=("", " recorded"))
+    both["difference"] = (both["score"] - both["score recorded"]).abs()
+    both["same"] = both["fingerprint"] == both["fingerprint recorded"]
+    return both.groupby(["attribute", "classifier", "split", "side"], as_index=False).agg(
+        **{"runs": ("difference", "size"), "on the same captions": ("same", "sum"),
+           "largest difference": ("difference", "max")})  # fmt: skip
+
+
+def _span(estimate) -> str:
+    return span(*estimate.interval())
+
+
+def _row_span(row: pd.Series) -> str:
+    return span(row["value"], row["low"], row["high"])
+
+
+def _table(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) -> str:
+    return _block(table_html(frame, file, caption, decimals))
+
+
+def _block(text: str) -> str:
+    """HTML as one line: Markdown ends a block of HTML at an empty one."""
+    return re.sub(r"\s*\n\s*", " ", text)
+
+
+KEYWORDS = {"if", "else", "and", "or", "not", "in", "is", "env"}
+
+
+def named(page: str) -> set[str]:
+    """Keys that a page's substitutions name; what is shown as code does not count.
+
+    >>> sorted(named("{{ a.b }} {{ 'x' if c.d.e == 'y' else a.f }} `{{ not.this }}`"))
+    ['a.b', 'a.f', 'c.d.e']
+    """
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page, flags=re.M | re.S)
+    inside = [re.sub(r"'[^']*'|\"[^\"]*\"", "", e) for e in re.findall(r"{{(.*?)}}", text)]
+    return {n for e in inside for n in re.findall(r"[A-Za-z_][\w.]*", e)} - KEYWORDS
+
+
+def check(pages: dict[str, str], known: dict) -> None:
+    """Every key that a page names is there, and every value `group.name` is on some page."""
+    flat = pd.json_normalize(known, sep=".").columns
+    for page, text in sorted(pages.items()):
+        for key in sorted(named(text) - set(flat)):
+            alike = [k for k in flat if k.split(".")[0] == key.split(".")[0]] or sorted(known)
+            raise RelicError(f"book/{page}: unknown value {key!r}", expected=f"one of {', '.join(alike)}")  # fmt: skip
+    used = {".".join(k.split(".")[:2]) for text in pages.values() for k in named(text)}
+    unused = sorted({".".join(k.split(".")[:2]) for k in flat} - used)
+    if unused:
+        raise RelicError(f"no page of book/ names the value {', '.join(unused)}", expected="every value of relic/book/values.py on a page")  # fmt: skip

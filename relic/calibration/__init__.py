@@ -1,1 +1,0 @@
-"""Is LIC right? Studies on corpora whose truth is known, and null checks."""

@@ -1,0 +1,1 @@
+"""One module or folder a chapter: its tables and figures."""

@@ -1,0 +1,204 @@
+"""What is in a corpus: the tables of the data card. Each function takes one corpus, returns a tidy frame."""
+
+from collections.abc import Iterable
+from itertools import combinations
+from pathlib import Path
+
+import pandas as pd
+from sklearn.metrics import cohen_kappa_score
+
+from relic import paths
+from relic.chapters.thinning import thinning
+from relic.data.corpus import HUMAN_CAPTIONS, Corpus
+from relic.errors import RelicError
+from relic.measure.text import masked_captions, tokenize
+from relic.records.tables import read_table, write_record
+
+RECORD = "data"  # the tables of the real captions, kept in results/
+
+
+def label_counts(corpus: Corpus) -> pd.DataFrame:
+    """Images of each class, in all and with human captions; the balanced sizes."""
+    images, covered = corpus.label_counts(), corpus.label_counts(corpus.covered)
+    frame = pd.DataFrame({"images": images, "with human captions": covered})
+    frame.insert(1, "share (%)", 100 * frame["images"] / len(corpus.labels))
+    frame["balanced, all images"] = 2 * min(images.values())
+    frame["balanced, with human captions"] = 2 * min(covered.values())
+    return frame.rename_axis("label").reset_index()
+
+
+def depth_counts(corpus: Corpus) -> pd.DataFrame:
+    """Labelled images by how many human captions they have of their own, none to five."""
+    depth = corpus.depth.reindex(corpus.labels.index, fill_value=0)
+    counts = depth.value_counts().reindex(range(HUMAN_CAPTIONS + 1), fill_value=0)
+    return counts.rename_axis("human captions").rename("images").reset_index()
+
+
+def human_sources(corpus: Corpus) -> pd.DataFrame:
+    """Images by the file that their human captions come from."""
+    images = corpus.human.drop_duplicates("image_id")["source"].value_counts()
+    if not corpus.complete:
+        images["none"] = len(corpus.labels) - len(corpus.covered)
+    return images.rename_axis("from").rename("images").reset_index()
+
+
+def caption_summary(corpus: Corpus) -> pd.DataFrame:
+    """Captions, words, lengths and repetitions of each captioner and of the first human caption."""
+    about, rows = corpus.attribute, []
+    for name, captions, key in _sets(corpus):
+        captions = captions[captions.index.isin(corpus.labels.index)]
+        masked = pd.Series(
+            masked_captions(captions, about.masked_words, about.mask_token, lowercase=key is None)
+        )
+        tokens = masked.str.split()
+        rows.append(
+            {
+                "captioner": name,
+                "captions": len(captions),
+                "different captions": captions.nunique(),
+                "repeated (%)": 100 * repeated_share(captions),
+                "repeated once masked (%)": 100 * repeated_share(masked),
+                "words in use": tokens.explode().nunique(),
+                "vocabulary": len(corpus.vocabularies[key]) if key in corpus.vocabularies else None,
+                "tokens a caption": tokens.str.len().mean(),
+            }
+        )
+    return pd.DataFrame(rows).astype({"vocabulary": "Int64"})
+
+
+def _sets(corpus: Corpus) -> list[tuple[str, pd.Series, str | None]]:
+    """Name, captions and key of each captioner, and of the first human caption."""
+    sets = [(corpus.display_names[key], corpus.captions(key), key) for key in corpus.captioners]
+    human = [] if corpus.human.empty else [("Human, first caption", corpus.human_captions(0), None)]
+    return sets + human
+
+
+def repeated_share(captions: pd.Series) -> float:
+    """Share of captions that another image has too, word for word.
+
+    >>> repeated_share(pd.Series(["a dog", "a cat", "a dog", "a cow"]))
+    0.5
+    """
+    return float(captions.duplicated(keep=False).mean())
+
+
+def caption_lengths(corpus: Corpus) -> pd.DataFrame:
+    """Share of captions with so many tokens, a row a captioner and length."""
+    parts = []
+    for name, captions, _ in _sets(corpus):
+        lengths = captions.map(lambda caption: len(tokenize(caption))).rename("tokens")
+        shares = 100 * lengths.value_counts(normalize=True).sort_index()
+        parts.append(shares.rename("share (%)").reset_index().assign(captioner=name))
+    return pd.concat(parts, ignore_index=True)[["captioner", "tokens", "share (%)"]]
+
+
+def same_captions(corpus: Corpus) -> pd.DataFrame:
+    """Share of images to which two captioners give the same words; a row a pair, both ways.
+
+    Some captioners end with a full stop and some do not: it does not count.
+    """
+    texts = {corpus.display_names[k]: corpus.captions(k).str.strip(" .") for k in corpus.captioners}
+    rows = []
+    for first, a in texts.items():
+        for second, b in texts.items():
+            a_shared, b_shared = a.align(b, join="inner")
+            rows.append((first, second, 100 * float((a_shared == b_shared).mean())))
+    return pd.DataFrame(rows, columns=["captioner", "other", "same (%)"])
+
+
+def planted_truth(corpus) -> pd.DataFrame:
+    """The embedded corpus's captioners: gain, and true LIC in percent."""
+    rows = []
+    for key, planted in corpus.planted.items():
+        truth = corpus.true_lic(key)
+        rows.append((planted.name, planted.gain, truth.lic_model, truth.lic_data, truth.lic))
+    return pd.DataFrame(rows, columns=["captioner", "gain", "true LIC_M", "true LIC_D", "true LIC"])
+
+
+def annotator_agreement(directory: Path) -> pd.DataFrame:
+    """Agreement of the age annotators on images that two of them labelled, and Cohen's κ.
+
+    Pairs are pooled over annotators. κ is symmetric, so who is first in a pair changes nothing
+    but the margins; annotators are taken in the order of their files.
+    """
+    files = sorted(Path(directory, "age_annotations").glob("annotations_person*.csv"))
+    votes = pd.concat([_votes(file) for file in files] or [pd.DataFrame(columns=VOTES)])
+    wide = votes.pivot_table(index="id", columns="annotator", values="label", aggfunc="first")
+    both = [wide[[a, b]].dropna().to_numpy() for a, b in combinations(wide.columns, 2)]
+    pairs = pd.DataFrame([pair for each in both for pair in each], columns=["first", "second"])
+    either = pairs[pairs.isin(["old", "young"]).all(axis=1)]
+    rows = [
+        {
+            "labels": name,
+            "images with several annotators": int((wide.notna().sum(axis=1) >= 2).sum()),
+            "pairs": len(kept),
+            "agreement (%)": 100 * (kept["first"] == kept["second"]).mean(),
+            "Cohen's κ": cohen_kappa_score(kept["first"], kept["second"]) if len(kept) else None,
+        }
+        for name, kept in (("old or young", either), ("old, young or none", pairs))
+    ]
+    return pd.DataFrame(rows)
+
+
+VOTES = ["id", "label", "annotator"]
+
+
+def _votes(file: Path) -> pd.DataFrame:
+    """One annotator's labels."""
+    try:
+        frame = pd.read_csv(file)
+        columns = list(map(str, frame.columns))
+    except (ValueError, OSError) as error:  # pandas' own errors are ValueErrors
+        columns = [f"unreadable: {error}"]
+    if columns != VOTES[:2]:
+        raise RelicError(
+            f"{file} has the columns {', '.join(columns)}",
+            expected="id, label",
+            mend="relic data fetch DIR --replace",
+        )
+    return frame.assign(annotator=file.stem, label=frame["label"].fillna("none"))
+
+
+COUNTED = {
+    "labels": label_counts,
+    "depth": depth_counts,
+    "sources": human_sources,
+    "captions": caption_summary,
+    "lengths": caption_lengths,
+    "same": same_captions,
+    "thinning": thinning,
+}
+TABLES = (*COUNTED, "agreement")
+
+
+def counted(name: str, corpora: Iterable[Corpus]) -> pd.DataFrame:
+    """A table of several corpora, the attribute in front."""
+    if name == "agreement":
+        return annotator_agreement(paths.real_data())
+    if name == "thinning":  # nothing to thin where every image has five captions
+        corpora = [c for c in corpora if (c.depth < HUMAN_CAPTIONS).any()]
+    parts = [(c.attribute.name, COUNTED[name](c)) for c in corpora]
+    for attribute, part in parts:
+        part.insert(0, "attribute", attribute)
+    return pd.concat([part for _, part in parts], ignore_index=True)
+
+
+def recorded(name: str) -> pd.DataFrame:
+    """A recorded table of the real captions."""
+    frame = read_table(RECORD, name)
+    return frame.astype({"vocabulary": "Int64"}) if "vocabulary" in frame else frame
+
+
+def table(name: str, corpora: list) -> pd.DataFrame:
+    """A table of the card: counted where the captions are; as recorded where they are not, or train for minutes."""
+    if all(isinstance(c, Corpus) for c in corpora) and name != "thinning":
+        return counted(name, corpora)
+    frame, names = recorded(name), [c.attribute.name for c in corpora if not c.synthetic]
+    return frame[frame["attribute"].isin(names)] if "attribute" in frame else frame
+
+
+def record(corpora: list[Corpus], names: Iterable[str] = TABLES) -> list[Path]:
+    """Keep the counts of the real captions, so that a book built without them shows them too."""
+    if any(corpus.synthetic for corpus in corpora):
+        raise RelicError("the embedded corpus is not recorded", expected="RELIC_DATA set")
+    return [write_record(RECORD, name, counted(name, corpora)) for name in names]

@@ -1,0 +1,249 @@
+"""Tables of the real captions in `results/gender_score/`: computed, written, and served to the pages.
+
+`serve` answers as `relic.runs` does: with recorded rows, else computed here where the captions are,
+else with an error. The embedded corpus is always computed.
+"""
+
+from functools import cache
+
+import pandas as pd
+
+from relic.chapters.gender_score import tables
+from relic.chapters.gender_score.prior import GEMMA, NGRAM, load_prior
+from relic.chapters.gender_score.score import (
+    belief_revision,
+    cooccurrence,
+    ratio_to_men,
+    similarity,
+)
+from relic.chapters.gender_score.study import data_file, studies
+from relic.chapters.gender_score.tables import DISTANCE, ESTIMATED, SCORE
+from relic.chapters.gender_score.vectors import DEBIASED, GLOVE, MINILM, load_encoder
+from relic.chapters.gender_score.visual import AUTHORS_FILE, THRESHOLD, TRAIN_FILE
+from relic.chapters.gender_score.wording import PERSONS
+from relic.data.corpus import Corpus
+from relic.errors import RelicError
+from relic.judge.lic import intervals, lic_table
+from relic.judge.stats import rank_correlation
+from relic.measure.text import tokenize
+from relic.records.evidence import PAPERS, papers
+from relic.records.published import published
+from relic.records.serve import GET, AnyCorpus, load_corpus, recorded
+from relic.records.tables import read_table, write_record
+
+RECORD = "gender_score"
+TABLES = {
+    "scores": tables.score_table,
+    "estimation": tables.estimation_table,
+    "objects": tables.object_table,
+}
+GEMMA_CAPTIONS = 400  # gemma takes a tenth of a second a caption and more
+QUANTITIES = {  # what a captioner's Gender Score may be: (table, method, column)
+    "ratio to men": ("scores", SCORE, "to_m"),  # chosen before any correlation was computed
+    "ratio to men, distance": ("scores", DISTANCE, "to_m"),
+    "ratio to men, estimation": ("estimation", ESTIMATED, "to_m"),
+    "estimation agrees": ("estimation", ESTIMATED, "agreement"),
+}
+
+
+def serve(
+    table: str,
+    corpus: AnyCorpus,
+    language_model: str = NGRAM,
+    encoder: str = MINILM,
+    threshold: float = THRESHOLD,
+    **options,
+) -> pd.DataFrame:
+    """The table `scores` (3), `objects` (4; `objects`: words) or `estimation` (5), by captioner."""
+    if not corpus.synthetic:
+        known, words = read_table(RECORD, table), options.get("objects", [])
+        rows = _chosen(known, language_model, encoder)
+        rows = rows[rows["object"].isin(words)] if words else rows
+        complete = len(rows) and set(words) <= set(rows.get("object", []))
+        if complete and threshold == THRESHOLD:
+            return rows
+        asked = [language_model, encoder, f"threshold {threshold}", *words]
+        _need_captions(corpus, asked, known["prior"] + " and " + known["encoder"])
+    parts = [
+        TABLES[table](study, prior, close, **options)
+        for study, prior, close in _models(corpus, language_model, encoder, threshold)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _chosen(rows: pd.DataFrame, language_model: str, encoder: str) -> pd.DataFrame:
+    """Recorded rows of a language model (whatever it was fitted on) and an encoder."""
+    wanted = language_model.replace(NGRAM, "3-gram")
+    kept = (rows["prior"].str.split(" of ").str[0] == wanted) & (rows["encoder"] == encoder)
+    return rows[kept].reset_index(drop=True)
+
+
+@cache
+def _models(corpus: Corpus, language_model: str, encoder: str, threshold: float) -> list[tuple]:
+    """Studies of a corpus, each with its language model and encoder; made once."""
+    prior = load_prior(language_model, corpus.human["caption"])
+    found = studies(corpus, threshold)
+    return [(study, prior, load_encoder(encoder, study.words())) for study in found]
+
+
+def _need_captions(corpus: AnyCorpus, asked: list[str], known: pd.Series) -> None:
+    if not isinstance(corpus, Corpus):
+        raise RelicError(
+            f"not recorded, and the real captions are not here to compute it: {', '.join(asked)}",
+            expected=f"{'; '.join(known.unique())} (recorded), or corpus embedded",
+            mend=GET,
+        )
+
+
+def serve_distances(corpus: AnyCorpus, embeddings: list[str] = ()) -> tuple:
+    """Tables 2 and 1 by embedding; none named: all that are recorded, MiniLM on the embedded corpus."""
+    if corpus.synthetic:
+        labels = corpus.objects["label"].tolist()
+        return distances(labels, embeddings or [MINILM], corpus.name)
+    both, near = read_table(RECORD, "distances"), read_table(RECORD, "nearest")
+    missing = sorted(set(embeddings) - set(both["model"]))
+    if missing:
+        _need_captions(corpus, missing, both["model"])
+        return distances(train_labels(), embeddings)
+    names = list(embeddings or both["model"])
+    return both[both["model"].isin(names)], near[near["embedding"].isin(names)]
+
+
+def distances(labels: list[str], embeddings: list[str], dataset: str = "COCO Captions") -> tuple:
+    """Tables 2 and 1 on object labels."""
+    cosines = {name: tables.similarities(labels, load_encoder(name, labels)) for name in embeddings}
+    rows = [tables.distance_row(near, name, dataset) for name, near in cosines.items()]
+    nearest = [tables.nearest_objects(near, name) for name, near in cosines.items()]
+    return pd.concat(rows, ignore_index=True), pd.concat(nearest, ignore_index=True)
+
+
+def train_labels() -> list[str]:
+    """The authors' object label of each COCO train image, in their order."""
+    return data_file(TRAIN_FILE).read_text(encoding="utf-8").split()
+
+
+def record() -> list[str]:
+    """Compute every recorded table on the real captions; returns their names.
+
+    Needs the real captions and the extras. Language model and encoder keep what they said, so a
+    killed call continues.
+    """
+    corpus = load_corpus("gender")
+    both, near = distances(train_labels(), [GLOVE, GLOVE + DEBIASED, MINILM])
+    done = {"distances": both, "nearest": near}
+    choices = [(NGRAM, MINILM), (NGRAM, GLOVE), (NGRAM, GLOVE + DEBIASED), ("2-gram", MINILM)]
+    settings = [s for choice in choices for s in _models(corpus, *choice, THRESHOLD)]
+    for name in ("scores", "estimation"):
+        done[name] = pd.concat([TABLES[name](*setting) for setting in settings])
+    done["objects"] = pd.concat([tables.object_table(*setting) for setting in settings[:2]])
+    done["choices"] = choice_agreement(done["scores"])
+    done["lic"] = lic_agreement(done["scores"], done["estimation"], lic_by_source())
+    nine = settings[::2]  # without the Karpathy test split
+    done["examples"] = pd.concat([examples(prior, close) for _, prior, close in nine])
+    done["published"], done["counts"] = authors_file(*nine[0][1:])
+    for name, frame in done.items():
+        write_record(RECORD, name, frame)
+    return sorted(done)
+
+
+def lic_by_source(lic: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Mean gender LIC by captioner: of a lic table (by default the recorded linear runs), and the papers' LSTM."""
+    lic = lic_table(recorded(attribute="gender", classifier="linear")) if lic is None else lic
+    printed = papers("gender").query("classifier == 'lstm'")
+    theirs = printed.assign(**{"LIC of": printed["source"].map(PAPERS) + ", LSTM"})
+    ours = intervals(lic)
+    ours["LIC of"] = "ours, " + ours["classifier"]
+    return pd.concat([ours, theirs], ignore_index=True)[["LIC of", "captioner", "lic"]]
+
+
+def lic_agreement(
+    scores: pd.DataFrame, estimation: pd.DataFrame, lic: pd.DataFrame
+) -> pd.DataFrame:
+    """Spearman's ρ over captioners of each quantity with each LIC, by language model and encoder."""
+    given, rows = {"scores": scores, "estimation": estimation}, []
+    for quantity, (table, method, column) in QUANTITIES.items():
+        frame = given[table]
+        frame = frame[frame["method"] == method].merge(lic, on="captioner")
+        by = ["corpus", "prior", "encoder", "LIC of"]
+        for about, part in frame.groupby(by, sort=False):
+            found = rank_correlation(part[column], part["lic"])
+            rows.append({"quantity": quantity, **found, **dict(zip(by, about, strict=True))})
+    columns = ["quantity", "LIC of", "rho", "low", "high", "n", "prior", "encoder", "corpus"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def choice_agreement(scores: pd.DataFrame, column: str = "to_m") -> pd.DataFrame:
+    """How far language model and encoder move a captioner's Gender Score, and the captioners' order.
+
+    Against the first choice in the table: ρ over captioners and the largest shift.
+    """
+    frame = scores[scores["method"] == SCORE]
+    images = frame["corpus"].str.extract(r"([\d,]+ images)")[0]
+    choice = frame["prior"] + ", " + frame["encoder"] + ", " + images
+    wide = frame.assign(choice=choice).pivot(index="captioner", columns="choice", values=column)
+    first, *others = [name for name in choice.unique() if wide[name].notna().sum() > 1]
+    rows = []
+    for name in others:
+        found = rank_correlation(wide[first], wide[name])
+        shift = (wide[name] - wide[first]).abs().max()
+        rows.append({"against": first, "choice": name, **found, "largest shift": shift})
+    return pd.DataFrame(rows)
+
+
+def examples(prior, encoder) -> pd.DataFrame:
+    """Figure 2: prior and similarity of its three captions with man and with woman filled in."""
+    frame = published("estimation_examples")[["object", "caption"]]
+    for person in PERSONS[1:]:
+        texts = [text.replace("[MASK]", person) for text in frame["caption"]]
+        frame[f"prior_{person}"] = prior.probabilities(texts)
+        frame[f"similarity_{person}"] = similarity(encoder, texts, list(frame["object"]))
+    return frame.drop(columns="caption").assign(prior=prior.name, encoder=encoder.name)
+
+
+def serve_examples(
+    corpus: AnyCorpus, language_model: str = NGRAM, encoder: str = MINILM
+) -> pd.DataFrame:
+    """Figure 2 by the recorded language model, or by that of the embedded corpus."""
+    if corpus.synthetic:
+        _, prior, close = _models(corpus, language_model, encoder, THRESHOLD)[0]
+        return examples(prior, close)
+    return _chosen(read_table(RECORD, "examples"), language_model, encoder)
+
+
+def authors_file(ngram, encoder) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Our scores of the authors' captions against their column, by language model; counts against table 5.
+
+    Labels and confidences as they are in the file, so that only encoder and prior differ.
+    """
+    rows = pd.read_csv(data_file(AUTHORS_FILE))
+    some = rows.sort_values("image_id").sample(GEMMA_CAPTIONS, random_state=0).index
+    gemma = load_prior(GEMMA)
+    priors = {
+        "GPT-2 (authors' column)": rows["gpt2_mean_token_probability"],
+        ngram.name: pd.Series(ngram.probabilities(rows["caption"]), rows.index),
+        gemma.name: pd.Series(gemma.probabilities(rows["caption"][some]), some),
+    }
+    for name in list(priors)[:2]:
+        priors[f"{name}, the same captions"] = priors[name][some]
+    close = pd.Series(similarity(encoder, list(rows["caption"]), list(rows["labels"])), rows.index)
+    found = []
+    for name, prior in priors.items():
+        part = rows.loc[prior.index]
+        ours = belief_revision(prior, close[prior.index], part["probability"])
+        found.append({"prior": name, **rank_correlation(ours, part["belief_revision_score"])})
+    return pd.DataFrame(found).assign(encoder=encoder.name), count_check(rows["caption"])
+
+
+def count_check(captions: pd.Series, captioner: str = "Vilbert") -> pd.DataFrame:
+    """Two ways to count captions about men and women, beside the counts of table 5."""
+    printed = published("gender_estimation")
+    printed = printed[printed["method"] == tables.COUNTED].set_index("captioner")
+    tokens = [set(tokenize(caption.lower())) for caption in captions]
+    ways = {
+        "the words man, woman": {p: sum(p in words for words in tokens) for p in PERSONS[1:]},
+        "any gender word of our list": cooccurrence(captions),
+        f"published, {captioner}": printed.loc[captioner, list(PERSONS[1:])].to_dict(),
+    }
+    table = pd.DataFrame(ways.values()).assign(counted=list(ways), captions=len(captions))
+    to_m = ratio_to_men(table["man"], table["woman"])
+    return table.assign(to_m=to_m)[["counted", "man", "woman", "to_m", "captions"]]

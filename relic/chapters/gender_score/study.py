@@ -1,0 +1,100 @@
+"""What is scored: captions of several captioners on the same images, with the objects seen there."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from relic.chapters.gender_score.score import cooccurrence, score_captions
+from relic.chapters.gender_score.visual import AUTHORS_FILE, THRESHOLD, contexts, read_objects
+from relic.data.corpus import Corpus
+from relic.data.human import read_coco
+from relic.data.load import real_directory
+from relic.errors import RelicError
+
+VILBERT = "ViLBERT (authors' file)"  # its counts of man and woman are ViLBERT's, table 5
+
+
+@dataclass(eq=False)
+class Study:
+    """Captions by captioner and image; contexts by image; five human captions an image."""
+
+    name: str  # what it is, for captions of tables and figures
+    synthetic: bool
+    captions: dict[str, pd.Series]
+    contexts: pd.DataFrame
+    human: pd.DataFrame
+    _scores: dict = field(default_factory=dict, repr=False)
+
+    def scores(self, prior, encoder) -> dict[str, pd.DataFrame]:
+        """`score_captions` of each captioner, computed once for a language model and an encoder."""
+        key = (prior.name, encoder.name)
+        if key not in self._scores:
+            self._scores[key] = {
+                name: score_captions(captions, self.contexts, prior, encoder)
+                for name, captions in self.captions.items()
+            }
+        return self._scores[key]
+
+    def words(self) -> Iterable[str]:
+        """All texts, for word vectors."""
+        for captions in self.captions.values():
+            yield from captions
+        yield from self.contexts["context"]
+
+    def human_counts(self) -> pd.Series:
+        """Human captions that name a man, a woman: the mean over the captions an image has."""
+        rows = self.human[self.human["image_id"].isin(self.contexts.index)]
+        counts = [cooccurrence(part["caption"]) for _, part in rows.groupby("caption_index")]
+        return pd.DataFrame(counts, columns=["man", "woman"]).mean()
+
+
+def lic_study(corpus: Corpus, threshold: float = THRESHOLD) -> Study:
+    """The captioners of a gender corpus on the images whose objects are known by image id."""
+    objects = corpus.objects if corpus.synthetic else read_objects(data_file(AUTHORS_FILE))
+    seen = contexts(objects, threshold=threshold)
+    ids = set(seen.index) & set(corpus.covered)
+    captions = {corpus.display_names[key]: corpus.captions(key) for key in corpus.captioners}
+    ids = sorted(ids.intersection(*(each.index for each in captions.values())))
+    if not ids:
+        raise RelicError(f"{corpus.name}: no image with captions and objects")
+    told = (
+        "with objects" if corpus.synthetic else "images, objects of the authors' file by image id"
+    )
+    name = f"{corpus.name}, {len(ids):,} {told}"
+    captions = {captioner: each.loc[ids] for captioner, each in captions.items()}
+    human = corpus.human[corpus.human["image_id"].isin(ids)]
+    return Study(name, corpus.synthetic, captions, seen.loc[ids], human)
+
+
+def karpathy_study(threshold: float = THRESHOLD) -> Study:
+    """The Karpathy test split with the authors' captions and objects."""
+    file = data_file(AUTHORS_FILE)
+    seen, rows = contexts(read_objects(file), threshold=threshold), pd.read_csv(file)
+    captions = rows.set_index("image_id")["caption"].loc[seen.index]
+    said = read_coco(data_file("coco/captions_karpathy_test.json"))
+    human = pd.DataFrame(
+        [(i, k, text) for i, texts in said.items() for k, text in enumerate(texts[:5])],
+        columns=["image_id", "caption_index", "caption"],
+    )
+    name = f"COCO Karpathy test split, {len(seen):,} of {len(rows):,} images, objects of the authors' file"
+    return Study(name, False, {VILBERT: captions}, seen, human[human["image_id"].isin(seen.index)])
+
+
+def studies(corpus: Corpus, threshold: float = THRESHOLD) -> list[Study]:
+    """The embedded corpus, or the nine captioners and the Karpathy test split."""
+    first = lic_study(corpus, threshold)
+    return [first] if corpus.synthetic else [first, karpathy_study(threshold)]
+
+
+def data_file(name: str) -> Path:
+    """A file of the data directory."""
+    file = real_directory() / name
+    if not file.is_file():
+        raise RelicError(
+            f"no {name} in the data directory",
+            expected="a file of the Gender Score's public repository",
+            mend="put it there, or bring objects of your own: relic gender-score objects",
+        )
+    return file

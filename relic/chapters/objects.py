@@ -1,0 +1,67 @@
+"""Objects that a caption names: COCO's classes with synonyms, longest match first.
+
+The word list is `objects.yml`. Captions are all we read: an object that nobody names does not exist here.
+"""
+
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from relic.measure.text import tokenize
+
+NOTHING, PERSON = "nothing", "person"  # phrases that name no object; the attribute's own class
+
+
+@cache
+def _phrases() -> dict[tuple[str, ...], str]:
+    """From tokens to class, plurals included."""
+    text = Path(__file__).with_name("objects.yml").read_text(encoding="utf-8")
+    found: dict[tuple[str, ...], str] = {}
+    for name, words in yaml.safe_load(text).items():
+        for phrase in str(words).split(","):
+            *first, last = phrase.split()
+            plurals = (last, f"{last}s", f"{last}es")
+            for form in plurals:
+                found.setdefault((*first, form), name)
+            found[*first, last] = name  # what is listed beats another word's plural
+    return found
+
+
+@cache
+def object_names() -> tuple[str, ...]:
+    """COCO's classes without `person`, in COCO's order."""
+    text = Path(__file__).with_name("objects.yml").read_text(encoding="utf-8")
+    return tuple(name for name in yaml.safe_load(text) if name not in (NOTHING, PERSON))
+
+
+@lru_cache(maxsize=200_000)
+def objects_in(caption: str) -> frozenset[str]:
+    """COCO classes that a caption names, without `person`.
+
+    >>> sorted(objects_in("A man eats two hot dogs beside a dog on his surf board."))
+    ['dog', 'hot dog', 'surfboard']
+    """
+    tokens, phrases = tokenize(caption.lower()), _phrases()
+    longest, found, at = max(map(len, phrases)), set(), 0
+    while at < len(tokens):
+        for length in range(min(longest, len(tokens) - at), 0, -1):
+            name = phrases.get(tokens[at : at + length])
+            if name:
+                found.add(name)
+                at += length - 1
+                break
+        at += 1
+    return frozenset(found - {NOTHING, PERSON})
+
+
+def object_table(captions: Iterable[str]) -> np.ndarray:
+    """One row a caption, one column each of `object_names`: 1 where it is named."""
+    captions, column = list(captions), {name: i for i, name in enumerate(object_names())}
+    table = np.zeros((len(captions), len(column)), dtype=np.float32)
+    for row, caption in zip(table, captions, strict=True):
+        for name in objects_in(caption):
+            row[column[name]] = 1
+    return table

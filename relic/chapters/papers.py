@@ -1,0 +1,280 @@
+"""The papers side by side, and our re-run of their protocol beside them: tidy frames and one figure.
+
+Two printed values *differ* when |m₂ − m₁| exceeds √(s₁² + s₂²), s the printed standard deviation over
+ten seeds. That is a spread, not a test: a mean of ten seeds varies less than one seed does, and the
+papers share captions, seeds and in part splits.
+"""
+
+from itertools import combinations, product
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from scipy import stats
+
+from relic.chapters.figures import STYLE
+from relic.data.captioners import display_names, in_order
+from relic.errors import RelicError
+from relic.judge.lic import labelled, model_table
+from relic.judge.stats import pearson_interval, tau
+from relic.measure.splits import PAPER_SEEDS
+from relic.numbers import number
+from relic.records import grid
+from relic.records.evidence import PAPERS
+from relic.records.published import CELL
+from relic.records.runs import read_recorded
+from relic.records.serve import Runs, load_corpus, recorded
+from relic.records.serve import runs as lookup
+
+SHORT = {source: name.split()[0] for source, name in PAPERS.items()}
+METRICS = ["LIC_M", "LIC_D", "LIC"]
+RANKS = {
+    "attribute": ["gender", "race", "age"],
+    "classifier": ["lstm", "bert-ft", "bert-pre"],
+    "metric": METRICS,
+}
+SETTINGS = {  # of a run, as in the papers' code
+    "lstm": {"recipe": "upstream", "batching": "packed"},
+    "bert-ft": {"recipe": "1e-5x5"},
+    "linear": {},
+}
+TH10 = ("lstm", "linear")  # read NIC's gender captions from the file of the papers' LSTM script
+
+
+def cells(papers: pd.DataFrame) -> pd.DataFrame:
+    """Printed tables (`relic.papers`), a row a cell: mean and spread of LIC_M, LIC_D and LIC.
+
+    No paper prints a spread of LIC; it follows from those of LIC_M and LIC_D, taken as independent.
+    """
+    about = papers[["source", "attribute", "classifier", "captioner"]]
+    model, data = papers["std_model"], papers["std_data"]
+    parts = [
+        about.assign(metric="LIC_M", mean=papers["lic_model"], spread=model),
+        about.assign(metric="LIC_D", mean=papers["lic_data"], spread=data),
+        about.assign(metric="LIC", mean=papers["lic"], spread=np.hypot(model, data)),
+    ]
+    return _ordered(pd.concat(parts, ignore_index=True))
+
+
+def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows in the order in which the papers print them."""
+    ranks = RANKS | {"captioner": in_order(frame["captioner"])}
+    places = {name: {v: n for n, v in enumerate(values)} for name, values in ranks.items()}
+    return frame.sort_values(
+        [name for name in CELL if name in frame],
+        key=lambda column: column.map(lambda value: places[column.name].get(value, 9)),
+        kind="stable",
+        ignore_index=True,
+    )
+
+
+def pairs(cells: pd.DataFrame, spreads: float = 1.0) -> pd.DataFrame:
+    """Every cell that two papers share: second minus first, and whether beyond so many spreads."""
+    present = [source for source in PAPERS if source in set(cells["source"])]
+    if len(present) < 2:
+        raise RelicError(f"papers: {present}", expected=f"two or three of {list(PAPERS)}")
+    parts = []
+    for names in combinations(present, 2):
+        left, right = (cells[cells["source"] == name] for name in names)
+        both = left.merge(right, on=CELL, suffixes=("_first", "_second"))
+        parts.append(both.assign(papers=" – ".join(SHORT[name] for name in names)))
+    both = pd.concat(parts, ignore_index=True)
+    # one decimal is printed: rounding takes away what binary fractions add
+    both["difference"] = (both["mean_second"] - both["mean_first"]).round(1)
+    both["spread"] = np.hypot(both["spread_first"], both["spread_second"])
+    both["beyond"] = both["difference"].abs() > spreads * both["spread"] + 1e-9
+    means = [*CELL, "source_first", "mean_first", "source_second", "mean_second"]
+    return _ordered(both)[["papers", *means, "difference", "spread", "beyond"]]
+
+
+def side_by_side(cells: pd.DataFrame) -> pd.DataFrame:
+    """A row a cell, a paper a column: mean ± standard deviation."""
+    told = cells.assign(paper=cells["source"].map(SHORT), value=_plus_minus(cells, "mean"))
+    wide = told.pivot(index=CELL, columns="paper", values="value").fillna("–")
+    shown = [name for name in SHORT.values() if name in wide]
+    return _ordered(wide[shown].rename_axis(columns=None).reset_index())
+
+
+def _plus_minus(frame: pd.DataFrame, mean: str, spread: str = "spread") -> list[str]:
+    return [f"{number(m)} ± {number(s)}" for m, s in zip(frame[mean], frame[spread], strict=True)]
+
+
+def within(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Comparisons within the spread, of how many: a row a pair of papers and classifier."""
+    inside = (~pairs["beyond"]).groupby([pairs[c] for c in ("papers", "classifier", "metric")])
+    told = inside.agg(lambda values: f"{values.sum()} of {len(values)}").unstack()
+    return told[METRICS].rename_axis(columns=None).reset_index()
+
+
+def difference_figure(pairs: pd.DataFrame, metrics: list[str]) -> plt.Axes:
+    """Later papers minus the first, a panel a classifier and metric; filled marks lie beyond the bar."""
+    first = pairs["source_first"].iloc[0]
+    pairs = pairs[pairs["source_first"] == first]
+    names, kinds = in_order(pairs["captioner"]), list(pairs["classifier"].unique())
+    colours = sns.color_palette("colorblind", len(PAPERS))
+    looks = {source: look for source, *look in zip(PAPERS, colours, "osD", strict=True)}
+    with plt.rc_context(STYLE):
+        size = (2.3 * len(metrics) + 1, 2.2 * len(kinds) + 0.8)
+        shape = {"sharex": True, "sharey": True, "squeeze": False}
+        figure, panels = plt.subplots(len(kinds), len(metrics), figsize=size, **shape)
+        for axes, (kind, metric) in zip(panels.flat, product(kinds, metrics), strict=True):
+            panel = pairs[(pairs["classifier"] == kind) & (pairs["metric"] == metric)]
+            for place, (source, part) in enumerate(panel.groupby("source_second")):
+                colour, marker = looks[source]
+                at = part["captioner"].map(names.index) + 0.34 * place - 0.17
+                look = {"fmt": marker, "color": colour, "ms": 4, "lw": 1, "mfc": "white"}
+                label, far = PAPERS[source], part["beyond"]
+                axes.errorbar(part["difference"], at, xerr=part["spread"], label=label, **look)
+                axes.plot(part["difference"][far], at[far], marker, color=colour, ms=4, zorder=3)
+            axes.axvline(0, color="grey", lw=1)
+            axes.set_yticks(range(len(names)), names, fontsize=9)
+            axes.set_title(f"{metric}, {kind}", fontsize=10)
+        panels[0, 0].invert_yaxis()
+        known = panels[0, 0].get_legend_handles_labels()
+        figure.legend(*known, loc="upper center", ncols=2, frameon=False)
+        figure.supxlabel(f"points more than {PAPERS[first]}", fontsize=10)
+        figure.tight_layout(rect=(0, 0, 1, 0.96))
+    return panels[0, 0]
+
+
+def against_sheet(cells: pd.DataFrame, per_seed: pd.DataFrame) -> pd.DataFrame:
+    """Türk et al.'s printed cells beside the mean of their own seeds, and what explains the print.
+
+    `printed alike`: captioners of the same column with the same printed mean and spread.
+    """
+    printed = cells[cells["source"] == "turk2023"].drop(columns="source")
+    printed = printed.rename(columns={"mean": "printed", "spread": "printed ±"})
+    per_seed = per_seed.assign(classifier=per_seed["classifier"].str.lower())
+    seeds = per_seed.groupby(CELL)["value"].agg(["mean", "std", "max", "size"])
+    seeds.columns = ["of seeds", "of seeds ±", "largest seed", "n"]
+    found = printed.merge(seeds.reset_index(), on=CELL)
+    tenths = (10 * found["of seeds"]).round(6)  # takes away what binary fractions add
+    found["truncated"] = np.floor(tenths) / 10 == found["printed"]
+    found["rounded"] = np.floor(tenths + 0.5) / 10 == found["printed"]
+    column = ["attribute", "classifier", "metric", "printed", "printed ±"]
+    alike = found.merge(found[[*column, "captioner"]], on=column, suffixes=("", " too"))
+    alike = alike[alike["captioner"] != alike["captioner too"]]
+    named = alike.groupby(CELL)["captioner too"].agg(", ".join).rename("printed alike")
+    return found.join(named, on=CELL).fillna({"printed alike": ""})
+
+
+def race_and_gender(cells: pd.DataFrame) -> pd.DataFrame:
+    """Claim 3 in print: race minus gender for each paper, classifier, metric and captioner."""
+    by = ["source", "classifier", "metric", "captioner"]
+    race, gender = (cells[cells["attribute"] == name].set_index(by) for name in ("race", "gender"))
+    gap = (race["mean"] - gender["mean"]).dropna().round(1).rename("race − gender").reset_index()
+    told = np.sign(gap["race − gender"]).map({-1: "lower", 0: "equal", 1: "higher"})
+    return gap.assign(race=told)
+
+
+def protocol(
+    attribute: str, classifier: str, seeds: list, train: bool = False, workers: int = 1
+) -> Runs:
+    """LIC_M on the papers' splits with their settings: what is recorded or, with `train`, all of it."""
+    if classifier not in SETTINGS:
+        raise RelicError(f"classifier {classifier!r}", expected=f"one of {', '.join(SETTINGS)}")
+    fields = {"classifier": classifier, "split": "upstream", **SETTINGS[classifier]}
+    th10 = ["nic"] if attribute == "gender" and classifier in TH10 else []
+    rest = [name for name in display_names() if name not in th10]
+    if not train:
+        asked = {"attribute": attribute, "seed": list(seeds), "side": "model", **fields}
+        found = recorded(caption_set="standard", captioner=rest, **asked)
+        return found + recorded(caption_set="th10", captioner=th10, **asked)
+    corpus, options = load_corpus(attribute), {"seeds": seeds, "sides": ["model"], **fields}
+    rest = [name for name in rest if name in corpus.captioners]
+    found = lookup(corpus, rest, workers=workers, **options)
+    if th10:
+        found += lookup(corpus, th10, workers=workers, caption_set="th10", **options)
+    return found
+
+
+def beside(runs: Runs, cells: pd.DataFrame) -> pd.DataFrame:
+    """Our LIC_M beside each paper's: a row a captioner and paper; `inside` their spread or not.
+
+    The linear classifier, which no paper used, stands beside their LSTM.
+    """
+    by = ["attribute", "classifier", "captioner"]
+    scores = model_table(runs).groupby(by, sort=False)["lic_model"]
+    ours = scores.agg(ours="mean", sd="std", seeds="size").reset_index()
+    ours["theirs by"] = ours["classifier"].str.split().str[0].replace("linear", "lstm")
+    printed = cells[cells["metric"] == "LIC_M"].rename(columns={"classifier": "theirs by"})
+    both = ours.merge(printed, on=["attribute", "theirs by", "captioner"])
+    both = _ordered(both).rename(columns={"mean": "theirs"})
+    both = both.assign(paper=both["source"].map(SHORT), difference=both["ours"] - both["theirs"])
+    both["inside"] = both["difference"].abs() <= both["spread"]
+    kept = ["ours", "sd", "seeds", "paper", "theirs by", "theirs", "spread", "difference", "inside"]
+    return both[[*by, *kept]]
+
+
+def captioner_rows(beside: pd.DataFrame) -> pd.DataFrame:
+    """The same with a row a captioner: ours, then each paper's value and how far ours lies from it."""
+    told = beside.assign(
+        mine=_plus_minus(beside, "ours", "sd"), printed=_plus_minus(beside, "theirs")
+    )
+    rows = []
+    for name, part in told.groupby("captioner", sort=False):
+        row = {"captioner": name, "seeds": part["seeds"].iloc[0], "ours": part["mine"].iloc[0]}
+        for each in part.itertuples():
+            row |= {each.paper: each.printed, f"ours − {each.paper}": each.difference}
+        rows.append(row | {"outside the spread of": ", ".join(part["paper"][~part["inside"]])})
+    return pd.DataFrame(rows)
+
+
+def agreement(beside: pd.DataFrame) -> pd.DataFrame:
+    """By attribute, classifier and paper: how far ours lies from theirs, and r over captioners."""
+    rows, by = [], ["attribute", "classifier", "paper"]
+    for key, part in beside.groupby(by, sort=False):
+        row = dict(zip(by, key, strict=True)) | {"seeds": part["seeds"].min()}
+        row |= {"captioners": len(part), "inside": int(part["inside"].sum())}
+        gap, both = part["difference"], (part["ours"], part["theirs"])
+        row |= {"mean difference": gap.mean(), "largest |difference|": gap.abs().max()}
+        row |= dict(zip(("r", "low", "high"), pearson_interval(*both), strict=True))
+        rows.append(row | {"τ": tau(*both)})
+    return pd.DataFrame(rows)
+
+
+def by_split(runs: Runs, sheet: pd.DataFrame) -> pd.DataFrame:
+    """Our LIC_M of each split beside Türk et al.'s values in that row of their spreadsheet.
+
+    Row k of the sheet is taken for the k-th of the papers' seeds: what `seed_order` tests.
+    """
+    ours = runs.frame.rename(columns={"score": "ours"})
+    ours = ours.assign(captioner=ours["captioner"].map(display_names()), classifier=labelled(ours))
+    ours = ours[["attribute", "classifier", "captioner", "caption_set", "seed", "ours"]]
+    theirs = sheet.rename(columns={"lic_model": "theirs", "classifier": "theirs by"})
+    theirs = theirs.assign(seed=theirs["seed"].map(dict(enumerate(PAPER_SEEDS))))
+    return ours.merge(theirs[["attribute", "theirs by", "captioner", "seed", "theirs"]])
+
+
+def seed_order(splits: pd.DataFrame, draws: int = 999) -> tuple[float, float]:
+    """r of ours and theirs over splits, each captioner about its mean; p over reordered sheet rows."""
+    shape = {"index": ["captioner", "caption_set"], "columns": "seed"}
+    wide = [splits.pivot(**shape, values=side) for side in ("ours", "theirs")]
+    ours, theirs = (side.sub(side.mean(axis=1), axis=0).to_numpy() for side in wide)
+
+    def r(order: np.ndarray) -> float:
+        return float(np.corrcoef(ours.ravel(), theirs[:, order].ravel())[0, 1])
+
+    options = {"permutation_type": "pairings", "alternative": "greater", "n_resamples": draws}
+    found = stats.permutation_test((np.arange(ours.shape[1]),), r, **options, rng=0)
+    return float(found.statistic), float(found.pvalue)
+
+
+def unseen(runs: Runs, table5: pd.DataFrame) -> pd.DataFrame:
+    """Test captions that training does not hold word for word, beside Türk et al.'s table 5."""
+    named = runs.frame["captioner"].map(display_names())
+    frame = runs.frame.assign(classifier=labelled(runs.frame), captioner=named)
+    means = {"unseen": ("n_unseen_raw", "mean"), "LIC_M, unseen": ("unseen_raw_score", "mean")}
+    ours = frame.groupby(["classifier", "captioner"]).agg(seeds=("seed", "size"), **means)
+    theirs = table5[["captioner"]].assign(
+        **{"unseen, Türk": _plus_minus(table5, "unseen", "unseen_std")},
+        **{"LIC_M, unseen, Türk": _plus_minus(table5, "lic_m", "std")},
+    )
+    return _ordered(ours.reset_index().merge(theirs, on="captioner"))
+
+
+def declared() -> pd.DataFrame:
+    """How many of the runs on the papers' splits that we mean to record are recorded."""
+    table = grid.progress(grid.read(), read_recorded())
+    return table[table["grid"].str.contains(" upstream, ")]

@@ -1,5 +1,0 @@
-"""Attribute classifiers behind one interface: captions and classes in, logits of class 1 out."""
-
-from relic.classifiers.base import CLASSIFIERS, Classifier, TextForm, classifier
-
-__all__ = ["CLASSIFIERS", "Classifier", "TextForm", "classifier"]

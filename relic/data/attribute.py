@@ -1,0 +1,77 @@
+"""An attribute: two classes and the words that state them. One YAML file each in `attributes/`."""
+
+from functools import cache
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+
+from relic import paths
+from relic.errors import RelicError
+
+TREEBANK, SPACES, SPACY = "treebank", "spaces", "spacy:"  # tokenizers an attribute may name
+
+
+class Attribute(BaseModel):
+    """A binary protected attribute. Class 1 is the rarer one and sets the balanced size."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    field: str = "label"  # the field that holds the label in upstream's files
+    classes: tuple[str, str]
+    mask_token: str
+    masked_words: frozenset[str]
+    tokenizer: str = TREEBANK  # English; `spaces` or `spacy:de` for captions of another language
+    optional_masked_words: frozenset[str] = frozenset()
+    class_words: dict[str, frozenset[str]] = {}  # masked words by the class they state, where known
+
+    @model_validator(mode="before")
+    @classmethod
+    def _masked_words_by_class(cls, content):
+        """`masked_words` may be listed by class: then we know which class a word states."""
+        words = content.get("masked_words") if isinstance(content, dict) else None
+        if not isinstance(words, dict):
+            return content
+        by_class = {name: cls._words_of_lines(lines) for name, lines in words.items()}
+        return {**content, "masked_words": sorted(set().union(*by_class.values())), "class_words": by_class}  # fmt: skip
+
+    @field_validator("masked_words", "optional_masked_words", mode="before")
+    @classmethod
+    def _words_of_lines(cls, lines):
+        """Split the YAML file's lines of words; one line may stand alone."""
+        lines = [lines] if isinstance(lines, str) else lines
+        return frozenset(word for line in lines for word in str(line).split())
+
+    def class_index(self, label: str) -> int | None:
+        """0 or 1, or None for a label such as `Unsure` that is dropped."""
+        return self.classes.index(label) if label in self.classes else None
+
+
+def known_attributes() -> list[str]:
+    """Names of the attributes that ship with the package."""
+    return [
+        name for name in ("gender", "race", "age") if (paths.ATTRIBUTES / f"{name}.yml").exists()
+    ]
+
+
+@cache
+def load_attribute(name: str | Path) -> Attribute:
+    """Read an attribute by name (gender, race, age) or from a YAML file of one's own.
+
+    >>> load_attribute("gender").classes
+    ('Male', 'Female')
+    """
+    file = Path(name) if str(name).endswith((".yml", ".yaml")) else paths.ATTRIBUTES / f"{name}.yml"
+    if not file.is_file():
+        raise RelicError(
+            f"unknown attribute {str(name)!r}",
+            expected=f"one of {', '.join(known_attributes())}, or the path of a YAML file",
+        )
+    try:
+        return Attribute(**yaml.safe_load(file.read_text(encoding="utf-8")))
+    except (yaml.YAMLError, ValidationError, TypeError, UnicodeDecodeError) as error:
+        raise RelicError(
+            f"{file} does not describe an attribute: {error}",
+            expected=f"the fields of {paths.ATTRIBUTES.name}/gender.yml",
+        ) from error

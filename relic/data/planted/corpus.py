@@ -1,0 +1,247 @@
+"""Draw images and captions from the planted process: the same bytes for the same seed.
+
+Only uniform numbers are drawn from the generator and turned into choices here, so that a new
+release of NumPy cannot change the corpus.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from relic.data.attribute import known_attributes, load_attribute
+from relic.data.corpus import HUMAN_CAPTIONS, PADDING, UNKNOWN, Corpus
+from relic.data.planted.process import CAPTIONERS, PlantedCaptioner, bayes_score, channel, lexicon
+from relic.errors import RelicError
+
+NAME = "embedded corpus (synthetic)"
+RATES = {"gender": 0.31, "race": 0.10, "age": 0.35}  # share of class 1, about as in the real data
+HUMAN = PlantedCaptioner("human", "Human", 0.0, stock=0.3, vocabulary=1.0, misgender=0.0)
+FEWEST, MOST = 100, 2_000_000
+AGE_WORD = 0.15  # share of captions that say young, old, ...
+DETAILED = 0.4  # share of captions that may name surroundings (race) and clothes (age)
+
+
+class TrueLIC(NamedTuple):
+    """LIC of the Bayes-optimal classifier, in percent; `error` is that of the computation."""
+
+    lic_model: float
+    lic_data: float
+    lic: float
+    method: str = "enumeration"
+    error: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PlantedCorpus(Corpus):
+    """A synthetic corpus that knows its true LIC."""
+
+    planted: dict[str, PlantedCaptioner] = field(default_factory=dict)
+
+    def true_lic(self, captioner: str, vocabulary: Collection[str] | str = "captioner") -> TrueLIC:
+        """True LIC after masking and vocabulary alignment; 0 for a captioner without gain.
+
+        `vocabulary`: what human captions are aligned to: "captioner", "none", or a list of words.
+        """
+        if captioner not in self.planted:
+            raise RelicError(
+                f"no planted captioner {captioner!r}", expected=", ".join(self.planted)
+            )
+        about, attribute = self.planted[captioner], self.attribute.name
+        own = frozenset(self.vocabularies[captioner])
+        known = {"captioner": own, "none": None}
+        if isinstance(vocabulary, str) and vocabulary not in known:
+            expected = "captioner, none or a list of words"
+            raise RelicError(f"vocabulary {vocabulary!r}", expected=expected)
+        words = known[vocabulary] if isinstance(vocabulary, str) else frozenset(vocabulary)
+        model = bayes_score(attribute, about.gain, own)
+        data = bayes_score(attribute, 0.0, words)
+        return TrueLIC(model, data, model - data)
+
+
+def planted_corpus(
+    attribute: str,
+    *,
+    images: int = 4000,
+    seed: int = 0,
+    captioners: tuple[PlantedCaptioner, ...] = CAPTIONERS,
+) -> PlantedCorpus:
+    """The embedded corpus for gender, race or age: same images and captions, other labels."""
+    about = load_attribute(attribute)
+    if attribute not in known_attributes():
+        raise RelicError(f"{NAME} has no {attribute}", expected=", ".join(known_attributes()))
+    if not isinstance(images, int) or not FEWEST <= images <= MOST:
+        raise RelicError(f"{images} images", expected=f"a whole number, {FEWEST:,} to {MOST:,}")
+    if not isinstance(seed, int) or seed < 0:
+        raise RelicError(f"seed {seed}", expected="a whole number from 0")
+    drawn = _draw(images, seed, tuple(captioners))
+    ids = pd.RangeIndex(1, images + 1, name="image_id")
+    return PlantedCorpus(
+        name=f"{NAME}, {images:,} images" + (f", seed {seed}" if seed else ""),
+        synthetic=True,
+        attribute=about,
+        labels=pd.Series(drawn.classes[attribute], index=ids, name=attribute).astype("int64"),
+        generated=drawn.generated,
+        human=drawn.human,
+        vocabularies={c.key: _vocabulary(c) for c in captioners},
+        display_names={c.key: c.name for c in captioners},
+        objects=drawn.objects,
+        human_row_order=True,
+        reload=partial(planted_corpus, attribute, images=images, seed=seed, captioners=captioners),
+        planted={c.key: c for c in captioners},
+    )
+
+
+class _Drawn(NamedTuple):
+    classes: dict[str, np.ndarray]
+    generated: pd.DataFrame
+    human: pd.DataFrame
+    objects: pd.DataFrame
+
+
+@lru_cache(maxsize=4)
+def _draw(images: int, seed: int, captioners: tuple[PlantedCaptioner, ...]) -> _Drawn:
+    rng = np.random.Generator(np.random.PCG64([seed, 0]))
+    classes = {name: (rng.random(images) < rate).astype(int) for name, rate in RATES.items()}
+    kinds = {
+        name: _choose(channel(name).kind_probabilities()[labels], rng)
+        for name, labels in classes.items()
+    }
+    ids = np.arange(1, images + 1)
+    human = []
+    for index in range(HUMAN_CAPTIONS):
+        own = np.random.Generator(np.random.PCG64([seed, 1, index]))
+        texts = _captions(HUMAN, classes, kinds, own)
+        human.append(pd.DataFrame({"image_id": ids, "caption_index": index, "caption": texts}))
+    frames = []
+    for number, captioner in enumerate(captioners):
+        own = np.random.Generator(np.random.PCG64([seed, 2, number]))
+        texts = _captions(captioner, classes, kinds, own)
+        rows = {"captioner": captioner.key, "caption_set": "standard", "image_id": ids}
+        rows = pd.DataFrame({**rows, "caption": texts})
+        frames.append(rows.iloc[np.argsort(own.random(images), kind="stable")])  # own row order
+    return _Drawn(
+        classes,
+        pd.concat(frames, ignore_index=True),
+        pd.concat(human, ignore_index=True).assign(source="planted"),
+        _objects(ids, kinds["gender"], rng),
+    )
+
+
+def _choose(probabilities: np.ndarray, rng) -> np.ndarray:
+    """An index for each row of a table of probabilities, by inverting its distribution."""
+    totals = probabilities.cumsum(axis=1)
+    draws = rng.random(len(totals))[:, None] * totals[:, -1:]
+    return (draws >= totals).sum(axis=1)
+
+
+def _captions(about: PlantedCaptioner, classes, kinds, rng) -> list[str]:
+    size, human = len(kinds["gender"]), about is HUMAN
+    words = frozenset(_vocabulary(about))
+    pieces = [*_subject(about, classes, rng)]
+    detailed = rng.random(size) < DETAILED  # plain captions name neither surroundings nor clothes
+    for attribute in ("gender", "race", "age"):
+        source, kind = channel(attribute), kinds[attribute]
+        said = source.phrase_probabilities(about.gain)[classes[attribute], kind]
+        texts = [[_known(phrase, words) for phrase in row] for row in source.phrases]
+        pairs = zip(kind.tolist(), _choose(said, rng).tolist(), strict=True)
+        chosen, draws = [texts[k][p] for k, p in pairs], rng.random(size)
+        if any(source.places):
+            places = [source.places[k] for k in kind.tolist()]
+            pieces += [chosen, _sometimes(places, draws < source.presence)]
+        else:
+            pieces.append(_sometimes(chosen, detailed & (draws < source.presence / DETAILED)))
+    rich = rng.random(size) >= about.stock
+    tails = _signs() if human else lexicon()["fillers"]["tails"]
+    pieces.append(_sometimes(_frequent(tails, size, rng), rich))
+    lines = [" ".join(filter(None, words)) for words in zip(*pieces, strict=True)]
+    if human:  # people write capitals and, mostly, full stops
+        ends = np.where(rng.random(size) < 0.6, ".", "").tolist()
+        lines = [s[0].upper() + s[1:] + end for s, end in zip(lines, ends, strict=True)]
+    return lines
+
+
+def _subject(about: PlantedCaptioner, classes, rng) -> list[list[str]]:
+    """Article, age word, manner and person: no piece depends on a class once it is masked."""
+    size, words = len(classes["gender"]), lexicon()
+    aged, rich = rng.random(size) < AGE_WORD, rng.random(size) >= about.stock
+    swapped = rng.random(size) < about.misgender
+    neutral = rng.random(size) < about.neutral
+    genders, ages = load_attribute("gender").classes, load_attribute("age").classes
+    pick, which = rng.random(size), rng.random(size)
+    manner = words["fillers"]["manner"]
+    manners = _frequent(manner if about is HUMAN else manner[:8], size, rng)
+    persons, adjectives = [], []
+    labels = zip(classes["gender"].tolist(), classes["age"].tolist(), strict=True)
+    for i, (g, a) in enumerate(labels):
+        group = "neutral" if neutral[i] else genders[g ^ int(swapped[i])]
+        choices = words["persons"][group][ages[a]]
+        persons.append(choices[int(pick[i] ** 2 * len(choices))])  # the first the commonest
+        choices = words["age_words"][ages[a]]
+        adjectives.append(choices[int(which[i] * len(choices))] if aged[i] else "")
+    articles = ["the" if adjective else "a" for adjective in adjectives]
+    linked = _sometimes(["is"] * size, rng.random(size) < (0.5 if about is HUMAN else 0.1))
+    return [articles, adjectives, _sometimes(manners, rich), persons, linked]
+
+
+def _known(phrase: str, words: Collection[str]) -> str:
+    """The phrase, generic where the captioner lacks its first or last word."""
+    tokens, (first, last) = phrase.split(), lexicon()["generic"]
+    tokens = [t if t in words else (first if i == 0 else last) for i, t in enumerate(tokens)]
+    return " ".join(tokens)
+
+
+def _sometimes(texts: list[str], present: np.ndarray) -> list[str]:
+    return [text if said else "" for text, said in zip(texts, present.tolist(), strict=True)]
+
+
+def _frequent(texts: list[str], size: int, rng) -> list[str]:
+    """Draws with Zipf's frequencies, the first text the commonest."""
+    totals = np.cumsum(1 / np.arange(1, len(texts) + 1))
+    return [texts[i] for i in np.searchsorted(totals, rng.random(size) * totals[-1], side="right")]
+
+
+@lru_cache(maxsize=1)
+def _signs() -> list[str]:
+    """Tails with rare made-up words, as only humans write: "by a dark-teal-striped sign"."""
+    fillers = lexicon()["fillers"]
+    parts = product(fillers["makings"], fillers["colours"], fillers["shades"])
+    return [*fillers["tails"], *(f"by a {s}{c}-{m} sign" for m, c, s in parts)]
+
+
+@lru_cache(maxsize=64)
+def _vocabulary(about: PlantedCaptioner) -> tuple[str, ...]:
+    """All words a captioner may say, in a fixed order, after upstream's two special entries."""
+    words = lexicon()
+    kept = {"a", "the", "is", ".", *words["generic"], *words["fillers"]["manner"][:8]}
+    for attribute in known_attributes():
+        kept |= channel(attribute).words(about.vocabulary) | {load_attribute(attribute).mask_token}
+    for text in _values([words["fillers"]["tails"], words["persons"], words["age_words"]]):
+        kept |= set(text.split())
+    return (UNKNOWN, PADDING, *sorted(kept))
+
+
+def _values(tree) -> list[str]:
+    """The strings at the leaves of nested dicts and lists."""
+    if isinstance(tree, str):
+        return [tree]
+    branches = tree.values() if isinstance(tree, dict) else tree
+    return [leaf for branch in branches for leaf in _values(branch)]
+
+
+def _objects(ids: np.ndarray, kinds: np.ndarray, rng) -> pd.DataFrame:
+    """Two objects an image: a thing of its scene, whatever the class, and the place."""
+    source = channel("gender")
+    plain = source.phrase_probabilities(-1.0)[0, kinds]  # gain -1 removes the tilt
+    pairs = zip(kinds, _choose(plain, rng), strict=True)
+    things = [source.phrases[k][p].split()[-1] for k, p in pairs]
+    places = [source.places[k].split()[-1] for k in kinds]
+    frames = []
+    for labels, span in ((things, 0.75), (places, 0.5)):
+        sure = 0.2 + span * rng.random(len(ids))
+        frames.append(pd.DataFrame({"image_id": ids, "label": labels, "probability": sure}))
+    return pd.concat(frames, ignore_index=True).assign(source="planted")

@@ -1,0 +1,1 @@
+"""From runs to verdicts: the subtraction, statistics, the rule."""

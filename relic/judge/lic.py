@@ -1,0 +1,189 @@
+"""LIC = LIC_M − LIC_D by captioner and split: the one place that subtracts.
+
+A *lic table* has a row a captioner and seed: `corpus, attribute, classifier, seen, captioner, seed,
+lic_model, lic_data, lic, n_test, human`. The papers' printed tables have the same columns, no seeds,
+and standard deviations over ten. `seen`: `all` test captions, or those that training did not hold:
+`unseen` as the classifier reads them, `unseen as written` word for word. LIC_D is then the mean on
+*the same test images*, because images whose generated captions are rare are harder on both sides.
+`human`: which human captions of an image LIC_D is the mean over, each by a run of its own.
+"""
+
+import numpy as np
+import pandas as pd
+
+from relic.data.captioners import display_names, in_order
+from relic.errors import RelicError
+from relic.judge.stats import Estimate, Interval, estimate, from_spread, ratio_bootstrap
+
+ALL, UNSEEN, AS_WRITTEN = "all", "unseen", "unseen as written"
+SEEN = {ALL: "", UNSEEN: "unseen", AS_WRITTEN: "unseen_raw"}  # the column of outcomes
+KIND = ["corpus", "attribute", "classifier", "seen"]  # what the rows of one comparison share
+COLUMNS = [*KIND, "captioner", "seed", "lic_model", "lic_data", "lic", "n_test", "human"]
+SCORES = ("score", "auc", "bits")  # LIC; area under the ROC curve, percent; V-information, bits
+RECIPES = {"linear": "C=0.1", "lstm": "upstream", "bert-ft": "1e-5x5", "bert-pre": "5e-5x20"}
+
+
+def lic_table(runs, *, of: str = "score", seen: str = ALL) -> pd.DataFrame:
+    """LIC_M, LIC_D and their difference for each captioner and seed that has both.
+
+    `runs`: what `relic.runs` gives, or a frame of runs (then all test captions only). `of`: which
+    score is subtracted. A seed that has only one side is left out of the difference.
+    """
+    if of not in SCORES or seen not in SEEN:
+        raise RelicError(f"of {of!r}, seen {seen!r}", expected=f"{SCORES}, {tuple(SEEN)}")
+    frame = getattr(runs, "frame", runs)
+    frame = frame.assign(classifier=labelled(frame), seen=seen)
+    keys = [*KIND, "captioner", "seed"]
+    if seen == ALL:
+        if of == "bits":  # balanced classes: one bit less the cross-entropy
+            frame = frame.assign(bits=1 - frame["log_loss"] / np.log(2))
+        model, human = (frame[frame["side"] == side] for side in ("model", "human"))
+        model = model.groupby(keys, sort=False).agg(
+            lic_model=(of, "mean"), n_test=("n_test", "mean")
+        )
+        data = human.groupby(keys, sort=False).agg(lic_data=(of, "mean"))
+    else:
+        model, data = _matched(frame, runs.outcomes, keys, SEEN[seen])
+        human = frame[frame["side"] == "human"]
+    listed = human.groupby(keys)["caption_index"].agg(lambda k: ", ".join(map(str, sorted(set(k)))))
+    both = model.join(data, how="inner").join(listed.rename("human")).reset_index()
+    both["captioner"] = _named(runs, both["captioner"])
+    return both.assign(lic=both["lic_model"] - both["lic_data"])[COLUMNS]
+
+
+def _matched(frame: pd.DataFrame, outcomes: pd.DataFrame, keys: list[str], column: str):
+    """Both sides' mean score on the test images whose generated caption is unseen in training."""
+    told = outcomes.merge(frame[["key", "side", *keys]], on="key")
+    model = told[told["side"] == "model"]
+    model = model[model[column]]
+    images = model[[*keys, "image_id"]].drop_duplicates()
+    human = told[told["side"] == "human"].merge(images, on=[*keys, "image_id"])
+    model = model.groupby(keys, sort=False).agg(
+        lic_model=("score", "mean"), n_test=("score", "size")
+    )
+    human = human.groupby([*keys, "key"])["score"].mean()  # each human caption counts alike
+    return model, human.groupby(keys).mean().rename("lic_data").to_frame()
+
+
+def _named(runs, keys: pd.Series) -> pd.Series:
+    """Captioners by the names that their runs give them: the papers' by default."""
+    names = getattr(runs, "names", display_names())
+    return keys.map(lambda key: names.get(key, key))
+
+
+def image_intervals(runs, wanted: dict[str, dict[str, float]]) -> dict[str, Interval]:
+    """Bootstrap over test images of signed sums of captioners' LIC, from per-image outcomes.
+
+    `wanted`: a name for each sum by captioner key, as `{"lead": {"nic_equalizer": 1, "nic_plus": -1}}`.
+    Runs of one kind; the same images test every captioner of a seed. A seed counts where both
+    sides are there, as in the interval over splits.
+    """
+    sides = runs.frame.groupby(["captioner", "seed"])["side"].transform("nunique")
+    kept = runs.frame.loc[sides == 2, ["key", "captioner", "side"]]
+    keys = ["image_id", "captioner", "side"]
+    scores = runs.outcomes.merge(kept, on="key").groupby(keys)["score"]
+    wide = scores.agg(["sum", "count"]).unstack(keys[1:], fill_value=0)
+    columns = list(wide["sum"].columns)
+    known = {
+        name: parts
+        for name, parts in wanted.items()
+        if all((captioner, side) in columns for captioner in parts for side in ("model", "human"))
+    }
+    if not known:
+        return {}
+    signs = [
+        [parts.get(captioner, 0) * (1 if side == "model" else -1) for captioner, side in columns]
+        for parts in known.values()
+    ]
+    sums, counts = (wide[name].to_numpy("float32") for name in ("sum", "count"))
+    return dict(zip(known, ratio_bootstrap(sums, counts, np.array(signs)), strict=True))
+
+
+def model_table(runs) -> pd.DataFrame:
+    """LIC_M alone, a row a captioner and seed: what needs no human captions."""
+    frame = getattr(runs, "frame", runs)
+    frame = frame[frame["side"] == "model"].assign(
+        classifier=labelled(frame[frame["side"] == "model"]), seen=ALL
+    )
+    frame["captioner"] = _named(runs, frame["captioner"])
+    return frame.rename(columns={"score": "lic_model"})[
+        [*KIND, "captioner", "seed", "lic_model", "n_test"]
+    ]
+
+
+def intervals(lic: pd.DataFrame, quantity: str = "lic") -> pd.DataFrame:
+    """A row a captioner: means over its splits, and the 95 % interval of `quantity`.
+
+    Captioners come in the papers' order; `seeds` counts splits, `n_test` test captions of one.
+    """
+    rows = []
+    for about, part in lic.groupby(KIND, sort=False, dropna=False):
+        found = estimates(part, quantity)
+        for name in in_order(found):
+            own, (mean, low, high) = part[part["captioner"] == name], found[name].interval()
+            means = {c: own[c].mean() for c in ("lic_model", "lic_data", "lic") if c in own}
+            row = dict(zip(KIND, about, strict=True)) | {"captioner": name} | means
+            row |= {quantity: mean, "low": low, "high": high}
+            rows.append(row | {"seeds": found[name].n, "n_test": round(own["n_test"].mean())})
+    return pd.DataFrame(rows)
+
+
+def estimates(lic: pd.DataFrame, quantity: str = "lic") -> dict[str, Estimate]:
+    """Mean with its corrected error for each captioner of one kind."""
+    return {name: _estimate(rows, quantity) for name, rows in lic.groupby("captioner", sort=False)}
+
+
+def _estimate(rows: pd.DataFrame, quantity: str) -> Estimate:
+    if rows["seed"].notna().all():
+        return estimate(rows[quantity])
+    row = rows.iloc[0]  # a printed table: mean and standard deviations over its splits
+    parts = {"lic_model": ["std_model"], "lic_data": ["std_data"], "lic": ["std_model", "std_data"]}
+    spread = float(np.linalg.norm([row[name] for name in parts[quantity]]))
+    return from_spread(float(row[quantity]), spread, int(row["n_seeds"]))
+
+
+def difference(lic: pd.DataFrame, first: str, second: str, quantity: str = "lic") -> Estimate:
+    """First minus second captioner: split by split where there are splits, else as independent."""
+    a, b = (lic[lic["captioner"] == name] for name in (first, second))
+    if a.empty or b.empty:
+        raise RelicError(
+            f"{first if a.empty else second} is not among the captioners",
+            expected=", ".join(in_order(lic["captioner"].unique())),
+        )
+    if a["seed"].notna().all():
+        return estimate((a.set_index("seed")[quantity] - b.set_index("seed")[quantity]).dropna())
+    return _estimate(a, quantity).minus(_estimate(b, quantity))
+
+
+def mean_over_captioners(lic: pd.DataFrame, quantity: str = "lic") -> Estimate:
+    """The mean of the captioners, split by split."""
+    if lic["seed"].notna().all():
+        return estimate(lic.groupby("seed")[quantity].mean())
+    found = list(estimates(lic, quantity).values())
+    error = float(np.sqrt(sum(each.error**2 for each in found))) / len(found)
+    return Estimate(float(np.mean([e.mean for e in found])), error, found[0].df, found[0].n)
+
+
+def classifier_label(run: dict) -> str:
+    """Classifier with what must not be hidden: another encoder than BERT-base, recipe or batching.
+
+    >>> run = {"classifier": "bert-pre", "encoder": "all-MiniLM-L6-v2", "recipe": "1e-5x5"}
+    >>> classifier_label(run | {"batching": "bucketed", "split": "paired"})
+    'bert-pre (MiniLM) 1e-5x5'
+    """
+    label = run["classifier"]
+    if run["encoder"] and "bert-base" not in run["encoder"]:
+        label += f" ({'MiniLM' if 'minilm' in run['encoder'].lower() else run['encoder']})"
+    if run["recipe"] not in ("", RECIPES.get(run["classifier"])):
+        label += f" {run['recipe']}"
+    if run["classifier"] == "lstm" and run["split"] == "upstream" and run["batching"] == "bucketed":
+        label += " bucketed"  # the papers' splits come with the papers' packed batches
+    return label
+
+
+def labelled(runs: pd.DataFrame) -> list[str]:
+    """The label of each run."""
+    parts = ["classifier", "encoder", "recipe", "batching", "split"]
+    each = list(runs[parts].itertuples(index=False, name=None))
+    known = {one: classifier_label(dict(zip(parts, one, strict=True))) for one in set(each)}
+    return [known[one] for one in each]

@@ -1,0 +1,151 @@
+"""Statistics of repeated random splits: small functions, each with its reference.
+
+Runs on random splits of the same images share most of their training images, so their scores vary
+less than those of fresh samples would. Nadeau & Bengio (2003, *Inference for the generalization
+error*, Machine Learning 52) widen the variance of the mean from 1/n to 1/n + n_test/n_train.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special, stats
+
+TEST_TO_TRAIN = 1 / 9  # one image in ten tests
+DRAWS = 2000  # of a bootstrap
+
+
+class Interval(NamedTuple):
+    """A mean and its interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class Estimate(NamedTuple):
+    """A mean with its standard error and degrees of freedom."""
+
+    mean: float
+    error: float
+    df: float
+    n: int
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Student's t interval."""
+        reach = float(special.stdtrit(self.df, 0.5 + level / 2)) * self.error
+        return Interval(self.mean, self.mean - reach, self.mean + reach)
+
+    def p_above(self, bound: float = 0.0) -> float:
+        """One-sided p of "the mean is at most `bound`"."""
+        if self.error == 0:
+            return float(self.mean <= bound)
+        return float(special.stdtr(self.df, (bound - self.mean) / self.error))
+
+    def p_below(self, bound: float = 0.0) -> float:
+        """One-sided p of "the mean is at least `bound`"."""
+        return 1 - self.p_above(bound) if self.error else float(self.mean >= bound)
+
+    def minus(self, other: "Estimate") -> "Estimate":
+        """Difference of independent estimates, degrees of freedom by Welch and Satterthwaite."""
+        squares = self.error**2, other.error**2
+        rest = sum(s**2 / e.df for s, e in zip(squares, (self, other), strict=True))
+        df = sum(squares) ** 2 / rest if rest else min(self.df, other.df)
+        error = math.sqrt(sum(squares))
+        return Estimate(self.mean - other.mean, error, df, min(self.n, other.n))
+
+
+def estimate(values: Iterable[float], test_to_train: float = TEST_TO_TRAIN) -> Estimate:
+    """Mean over repeated splits with the corrected error of Nadeau & Bengio (2003), equation 19.
+
+    >>> estimate([1.0, 2.0, 3.0], test_to_train=0.0).error  # the plain error: 1 / sqrt(3)
+    0.5773502691896257
+    """
+    known = np.asarray(values, dtype=float)
+    known = known[~np.isnan(known)]
+    if len(known) < 2:
+        mean = float(known.mean()) if len(known) else math.nan
+        return Estimate(mean, math.nan, math.nan, len(known))
+    return from_spread(float(known.mean()), float(known.std(ddof=1)), len(known), test_to_train)
+
+
+def from_spread(mean: float, std: float, n: int, test_to_train: float = TEST_TO_TRAIN) -> Estimate:
+    """The same from a printed mean and standard deviation over `n` splits."""
+    return Estimate(mean, math.sqrt((1 / n + test_to_train) * std**2), n - 1, n)
+
+
+def holm(p_values: Sequence[float]) -> np.ndarray:
+    """Adjusted p of several tests (Holm 1979).
+
+    >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    # as statsmodels' multipletests, which runs the garbage collector at every call (0.2 s each)
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p)
+    adjusted = np.maximum.accumulate((len(p) - np.arange(len(p))) * p[order])
+    return np.minimum(adjusted, 1)[np.argsort(order)]
+
+
+def tau(first: Sequence[float], second: Sequence[float]) -> float:
+    """Kendall's τ-b of two rankings."""
+    return float(stats.kendalltau(first, second).statistic)
+
+
+def pearson_interval(first: Sequence[float], second: Sequence[float]) -> Interval:
+    """Pearson's r with Fisher's 95 % interval, as if the pairs were a random sample.
+
+    >>> [round(value, 2) for value in pearson_interval([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])]
+    [0.9, 0.09, 0.99]
+    """
+    r = float(np.corrcoef(first, second)[0, 1])
+    return _by_fisher(r, 1.0, len(first) - 3)
+
+
+def rank_correlation(first: Sequence[float], second: Sequence[float]) -> dict[str, float]:
+    """Spearman's ρ with the 95 % interval of Bonett & Wright (2000); none for fewer than five pairs.
+
+    >>> rank_correlation([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 6, 5])["rho"] > 0.9
+    True
+    """
+    pairs = np.array([first, second], dtype=float)
+    pairs = pairs[:, ~np.isnan(pairs).any(axis=0)]
+    n = pairs.shape[1]
+    if n < 5 or any(len(np.unique(row)) < 2 for row in pairs):
+        return {"rho": math.nan, "low": math.nan, "high": math.nan, "n": n}
+    rho = float(stats.spearmanr(*pairs).statistic)
+    _, low, high = _by_fisher(rho, 1 + rho**2 / 2, n - 3)
+    return {"rho": rho, "low": low, "high": high, "n": n}
+
+
+def _by_fisher(found: float, variance: float, df: int) -> Interval:
+    if df < 1 or not abs(found) < 1:
+        return Interval(found, math.nan, math.nan)
+    reach = float(special.ndtri(0.975)) * math.sqrt(variance / df)
+    low, high = np.tanh(np.arctanh(found) + np.array([-reach, reach]))
+    return Interval(found, float(low), float(high))
+
+
+def ratio_bootstrap(
+    sums: np.ndarray, counts: np.ndarray, signs: np.ndarray, draws: int = DRAWS, seed: int = 0
+) -> list[Interval]:
+    """Percentile intervals over images of signed sums of means: `Σ sign · Σw·sum / Σw·count`.
+
+    `sums` and `counts`: images by mean; `signs`: one row a wanted sum. An image keeps all its scores
+    (of several seeds) when it is drawn: images, not scores, are sampled (cluster bootstrap).
+    """
+    rng, n, found = np.random.default_rng(seed), len(sums), []
+    signs = np.atleast_2d(np.asarray(signs, dtype=float))
+
+    def value(weights: np.ndarray) -> np.ndarray:
+        return (weights @ sums / (weights @ counts)) @ signs.T
+
+    for start in range(0, draws, 250):
+        drawn = rng.integers(n, size=(min(250, draws - start), n))
+        found.append(
+            value(np.array([np.bincount(row, minlength=n) for row in drawn], dtype="float32"))
+        )
+    low, high = np.nanquantile(np.concatenate(found), [0.025, 0.975], axis=0)
+    means = value(np.ones((1, n)))[0]
+    return [Interval(*map(float, each)) for each in zip(means, low, high, strict=True)]

@@ -1,0 +1,273 @@
+"""What a run reads: captions as its classifier sees them, classes, and the two sides of a split.
+
+Everything that several runs share is computed once per process.
+"""
+
+import hashlib
+import json
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from relic.data.attribute import Attribute, load_attribute
+from relic.data.corpus import Corpus
+from relic.errors import RelicError
+from relic.measure.classifiers.base import TextForm
+from relic.measure.splits import check_labels, split
+from relic.measure.text import TREEBANK, frequent_vocabulary, masked_captions
+
+VOCABULARIES = ("captioner", "human-top-n", "none")
+OWN_WORDS = 0.85  # a vocabulary covers at least this share of its captioner's own words
+MASKED, UNMASKED = "masked_", "unmasked"  # caption sets of masked images; the whole images of those
+TOGETHER = ("paired", "grouped")  # splits over the images that every caption set has
+
+
+class Reading(NamedTuple):
+    """Which captions: a captioner's, or the human ones aligned to its vocabulary."""
+
+    side: str
+    captioner: str
+    caption_set: str = "standard"
+    caption_index: int = 0
+    vocabulary: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Captions of a run as its classifier reads them, split."""
+
+    train: list[str]
+    train_classes: np.ndarray
+    test: list[str]
+    images: pd.DataFrame  # image_id, y, seen_raw, seen_masked of the test side
+
+
+@lru_cache(maxsize=32)
+def raw_captions(corpus: Corpus, reading: Reading) -> pd.Series:
+    """Captions by image id, in the order of their rows.
+
+    As plain Python strings: Arrow's are converted one by one at every use.
+    """
+    if reading.side == "human":
+        return corpus.human_captions(reading.caption_index).astype(object)
+    if reading.caption_set == UNMASKED or reading.caption_set.startswith(MASKED):
+        return _shared(corpus, reading)
+    return corpus.captions(reading.captioner, reading.caption_set).astype(object)
+
+
+def _shared(corpus: Corpus, reading: Reading) -> pd.Series:
+    """Captions of masked images, or of the whole ones, on the images that all masked sets share."""
+    sets = corpus.caption_sets(reading.captioner)
+    masked = [name for name in sets if name.startswith(MASKED)]
+    wanted = "standard" if reading.caption_set == UNMASKED else reading.caption_set
+    texts = corpus.captions(reading.captioner, wanted)
+    for name in masked:
+        texts = texts[texts.index.isin(corpus.captions(reading.captioner, name).index)]
+    return texts.astype(object)
+
+
+def masked_by(about: Attribute, texts: Iterable[str]) -> list[str]:
+    """Captions in lower case with the attribute's words masked by its own token."""
+    return masked_captions(
+        texts, about.masked_words, about.mask_token, lowercase=True, tokens_by=about.tokenizer
+    )
+
+
+def vocabulary(corpus: Corpus, reading: Reading) -> tuple[str, ...] | None:
+    """Words that human captions keep; None keeps all."""
+    if reading.side == "model" or reading.vocabulary == "none":
+        return None
+    if reading.captioner not in corpus.vocabularies:
+        raise RelicError(
+            f"{corpus.name} has no vocabulary of {reading.captioner}",
+            expected="model_vocab/ beside the captions",
+            mend="relic data fetch DIR, or vocabulary none",
+        )
+    own = corpus.vocabularies[reading.captioner]
+    share = _own_share(corpus, reading.captioner)
+    if share < OWN_WORDS:
+        raise RelicError(
+            f"the vocabulary of {reading.captioner} covers {100 * share:.0f} % of its own words",
+            expected=f"at least {100 * OWN_WORDS:.0f} %: this looks like another captioner's file",
+            mend="relic data check DIR names files whose bytes are not upstream's",
+        )
+    return own if reading.vocabulary == "captioner" else _frequent(corpus, len(own))
+
+
+@lru_cache(maxsize=64)
+def _own_share(corpus: Corpus, captioner: str) -> float:
+    """Share of a captioner's own tokens that its vocabulary holds.
+
+    Upstream built the vocabularies on gender-masked captions: gender words do not count against them.
+    """
+    about, texts = corpus.attribute, corpus.captions(captioner).drop_duplicates().iloc[:2000]
+    known = {
+        *corpus.vocabularies[captioner],
+        about.mask_token,
+        *load_attribute("gender").masked_words,
+    }
+    masked = masked_by(about, texts)
+    return float(np.mean([token in known for caption in masked for token in caption.split()]))
+
+
+@lru_cache(maxsize=32)
+def _frequent(corpus: Corpus, size: int) -> tuple[str, ...]:
+    """The most frequent words of all human captions, masked (RELIC, appendix C)."""
+    about, texts = corpus.attribute, corpus.human["caption"]
+    masked = masked_by(about, texts)
+    return tuple(frequent_vocabulary(masked, size))
+
+
+@lru_cache(maxsize=16)
+def read_captions(corpus: Corpus, reading: Reading, form: TextForm) -> pd.Series:
+    """Captions by image id, masked and aligned, in the form a classifier reads."""
+    about, texts = corpus.attribute, raw_captions(corpus, reading)
+    token, words = form.mask_token or about.mask_token, vocabulary(corpus, reading)
+    masked = masked_captions(
+        texts,
+        about.masked_words,
+        token,
+        lowercase=reading.side == "human" or form.lowercase_generated,
+        vocabulary=words,
+        unknown=form.unknown,
+        tokens_by=about.tokenizer,
+    )
+    return pd.Series(masked, index=texts.index, dtype=object)
+
+
+def masked(
+    corpus: Corpus, captioner: str, side: str = "model", caption_index: int = 0
+) -> pd.DataFrame:
+    """Captions beside what a classifier reads of them, by image id: to look at.
+
+    `side` human: people's captions, aligned to the captioner's vocabulary.
+    """
+    vocabulary = "captioner" if side == "human" else ""
+    reading = Reading(side, captioner, caption_index=caption_index, vocabulary=vocabulary)
+    said, read = raw_captions(corpus, reading), read_captions(corpus, reading, TextForm())
+    return pd.DataFrame(
+        {
+            "label": corpus.labels.map(dict(enumerate(corpus.attribute.classes))).reindex(
+                said.index
+            ),
+            "caption": said,
+            "as the classifier reads it": read,
+        }
+    )
+
+
+@lru_cache(maxsize=256)
+def usable_labels(corpus: Corpus, reading: Reading, policy: str, size: int, seed: int) -> pd.Series:
+    """Classes of the images a run may use, in row order; `size` of them if that is not 0."""
+    labels = corpus.labels.reindex(raw_captions(corpus, reading).index).dropna().astype("int64")
+    if policy in TOGETHER:
+        labels = labels[labels.index.isin(_common(corpus))]
+    if size:
+        labels = _subsample(labels, size, seed)
+    check_labels(labels, policy)
+    return labels
+
+
+@lru_cache(maxsize=16)
+def _common(corpus: Corpus) -> frozenset[int]:
+    """Images with a label, human captions (where there are any) and every captioner's caption."""
+    common = set(corpus.labels.index if corpus.human.empty else corpus.covered)
+    for captioner in corpus.captioners:
+        common &= set(corpus.captions(captioner).index)
+    return frozenset(common)
+
+
+def _subsample(labels: pd.Series, size: int, seed: int) -> pd.Series:
+    """`size` images, half of each class, the same for every captioner with one seed."""
+    half, rng, kept = size // 2, random.Random(f"size {size} {seed}"), set()
+    for value in (0, 1):
+        ids = sorted(labels.index[labels == value].tolist())
+        if len(ids) < half:
+            raise RelicError(
+                f"size {size}: class {value} has {len(ids)} images", expected=f"{half}"
+            )
+        kept.update(rng.sample(ids, half))
+    return labels[labels.index.isin(kept)]
+
+
+@lru_cache(maxsize=4096)
+def fingerprint(corpus: Corpus, reading: Reading, policy: str) -> str:
+    """SHA-256 of what a run reads: labels, captions, masked words, vocabulary."""
+    about, words = corpus.attribute, vocabulary(corpus, reading)
+    blind = reading._replace(vocabulary="")  # the same human captions for every vocabulary
+    if reading.side == "human":
+        blind = blind._replace(captioner="")
+    text = _text_digest(corpus, blind, policy in TOGETHER)
+    rest = [text, sorted(about.masked_words), about.mask_token, words and list(words)]
+    rest += [about.tokenizer] if about.tokenizer != TREEBANK else []
+    if policy == "grouped":  # folds hang on the captioner's captions, for human captions too
+        rest += ["folds", _text_digest(corpus, _grouped_by(reading), True)]
+    return hashlib.sha256(json.dumps(rest).encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=1024)
+def _text_digest(corpus: Corpus, reading: Reading, together: bool) -> str:
+    texts = raw_captions(corpus, reading)
+    labels = corpus.labels.reindex(texts.index).dropna().astype("int64")
+    if together:
+        labels = labels[labels.index.isin(_common(corpus))]
+    rows = zip(
+        labels.index.tolist(), labels.tolist(), texts.loc[labels.index].tolist(), strict=True
+    )
+    return hashlib.sha256(
+        "\x1e".join(f"{i}\x1f{y}\x1f{t}" for i, y, t in rows).encode()
+    ).hexdigest()
+
+
+def _grouped_by(reading: Reading) -> Reading:
+    """The generated captions that deal images into folds: the same for both sides."""
+    return Reading("model", reading.captioner, reading.caption_set)
+
+
+def prepare(corpus: Corpus, reading: Reading, form: TextForm, *, policy: str, seed: int, size: int = 0, labels: str = "true") -> Material:  # fmt: skip
+    """Split, and mark what of the test side the training side holds already."""
+    usable = usable_labels(corpus, reading, policy, size, seed if size else 0)
+    raw, masked = raw_captions(corpus, reading), read_captions(corpus, reading, form)
+    grouped = policy == "grouped"
+    groups = read_captions(corpus, _grouped_by(reading), TextForm()) if grouped else None
+    classes = learned_classes(usable, labels, seed)  # before the split, which balances them
+    sides = split(classes, policy, seed, groups=groups)
+    train, test = masked.loc[sides.train], masked.loc[sides.test]
+    images = pd.DataFrame(
+        {
+            "image_id": sides.test,
+            "y": classes.loc[sides.test].to_numpy(),
+            "seen_raw": raw.loc[sides.test].isin(set(raw.loc[sides.train])).to_numpy(),
+            "seen_masked": test.isin(set(train)).to_numpy(),
+        }
+    )
+    return Material(train.tolist(), classes.loc[sides.train].to_numpy(), test.tolist(), images)
+
+
+def learned_classes(labels: pd.Series, how: str, seed: int) -> pd.Series:
+    """Classes to learn: `true`, `permuted` among the images, or `noisy:RATE` of them flipped."""
+    if how == "true":
+        return labels
+    ids, rng = labels.sort_index(), np.random.default_rng([seed, 7])
+    if how == "permuted":
+        return pd.Series(rng.permutation(ids.to_numpy()), index=ids.index).loc[labels.index]
+    flipped = rng.random(len(ids)) < noise_rate(how)
+    return (ids ^ flipped).astype("int64").loc[labels.index]
+
+
+def noise_rate(labels: str) -> float:
+    """The rate of `noisy:RATE`."""
+    name, _, rate = labels.partition(":")
+    try:
+        if name == "noisy" and 0 <= float(rate) <= 0.5:
+            return float(rate)
+    except ValueError:
+        pass
+    raise RelicError(
+        f"labels {labels!r}", expected="true, permuted, or noisy:RATE with RATE up to 0.5"
+    )

@@ -1,0 +1,183 @@
+"""A run: one classifier trained on one set of captions and scored. Same description, same result.
+
+A description is plain values; its key leaves out what has its default, so that a field added later
+does not change the keys of runs already stored. The fingerprint covers exactly what the run reads.
+"""
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass, fields, replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from relic.data.corpus import Corpus
+from relic.errors import RelicError
+from relic.measure.classifiers.base import Classifier, check_options, classifier, classifier_type
+from relic.measure.inputs import (
+    VOCABULARIES,
+    Material,
+    Reading,
+    fingerprint,
+    noise_rate,
+    prepare,
+    usable_labels,
+)
+from relic.measure.score import fit_temperature, lic_score, summary
+
+Side = Literal["model", "human"]
+Vocabulary = Literal["", "captioner", "human-top-n", "none"]
+Policy = Literal["paired", "upstream", "unpaired", "grouped"]
+PIPELINE = 1  # raised when a change in material, text, splits or score moves numbers
+HELD_OUT = 0.1  # share of the training captions that the temperature is fitted on
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is trained on what."""
+
+    corpus: str
+    attribute: str
+    captioner: str
+    classifier: str
+    side: Side = "model"  # whose captions: `model` for LIC_M, `human` for LIC_D
+    caption_set: str = "standard"  # of a captioner: standard, th10, masked_person, ...
+    labels: str = "true"  # true, permuted, or noisy:RATE
+    size: int = 0  # images of the balanced set; 0 is all there are
+    caption_index: int = 0  # which human caption
+    vocabulary: Vocabulary = ""  # human captions only; none keeps every word
+    split: Policy = "paired"
+    seed: int = 0
+    recipe: str = ""
+    batching: str = ""
+    encoder: str = ""
+    calibrated: bool = False  # also fit a temperature on held-out training captions
+    fingerprint: str = ""  # of labels, captions and vocabulary that the run reads
+    code: str = ""  # versions of pipeline and classifier
+
+    @property
+    def key(self) -> str:
+        """Name of the run in a store."""
+        told = {name: value for name, value in vars(self).items() if value != _DEFAULTS[name]}
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+
+    @property
+    def reading(self) -> Reading:
+        """Which captions it reads."""
+        return Reading(
+            self.side, self.captioner, self.caption_set, self.caption_index, self.vocabulary
+        )
+
+
+_DEFAULTS = {field.name: field.default for field in fields(Run)}
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A finished run: its scores, and what became of each test image."""
+
+    run: Run
+    scores: dict
+    images: pd.DataFrame  # image_id, y, p, seen_raw, seen_masked
+
+
+def describe(corpus: Corpus, captioner: str, classifier: str, **options) -> Run:
+    """A complete description for a corpus, checked before anything is computed."""
+    run = complete(corpus.name, corpus.attribute.name, captioner, classifier, **options)
+    _check(run, corpus)
+    return replace(run, fingerprint=fingerprint(corpus, run.reading, run.split))
+
+
+def complete(corpus: str, attribute: str, captioner: str, classifier: str, **options) -> Run:
+    """A description with its classifier's defaults, but for the fingerprint, which needs captions."""
+    unknown = sorted(set(options) - set(_DEFAULTS))
+    if unknown:
+        raise RelicError(f"unknown {', '.join(unknown)}", expected=", ".join(_DEFAULTS))
+    run = Run(corpus, attribute, captioner, classifier, **options)
+    kind, human = classifier_type(run.classifier), run.side == "human"
+    return replace(
+        run,
+        vocabulary=(run.vocabulary or "captioner") if human else "",
+        caption_index=run.caption_index if human else 0,
+        caption_set="standard" if human else run.caption_set,
+        recipe=run.recipe or kind.recipes[0],
+        batching=run.batching or kind.batchings[0],
+        encoder=run.encoder or getattr(kind, "default_encoder", ""),
+        code=f"{PIPELINE}.{kind.version}",
+    )
+
+
+def _check(run: Run, corpus: Corpus) -> None:
+    where = f"{corpus.name}, {corpus.attribute.name}"
+    if run.captioner not in corpus.captioners:
+        raise RelicError(
+            f"{where}: unknown captioner {run.captioner!r}",
+            expected=f"one of {', '.join(corpus.captioners)}",
+        )
+    check_options(run.classifier, run.recipe, run.batching, run.encoder)
+    if run.side not in ("model", "human"):
+        raise RelicError(f"side {run.side!r}", expected="model or human")
+    if run.side == "human":
+        if run.vocabulary not in VOCABULARIES:
+            raise RelicError(f"vocabulary {run.vocabulary!r}", expected=", ".join(VOCABULARIES))
+        if run.split == "upstream" and not corpus.human_row_order:
+            raise RelicError(
+                f"{where}: `upstream` splits of human captions need the row order of upstream's file",
+                expected="bias_data/Human_Ann/, or split paired or unpaired",
+                mend="relic data fetch DIR",
+            )
+    if run.labels not in ("true", "permuted"):
+        noise_rate(run.labels)
+    usable_labels(corpus, run.reading, run.split, run.size, run.seed if run.size else 0)
+
+
+def fit(corpus: Corpus, run: Run) -> tuple[Classifier, Material]:
+    """The trained classifier of a run, and what it read."""
+    form = classifier_type(run.classifier).text_form
+    material = prepare(
+        corpus, run.reading, form, policy=run.split, seed=run.seed, size=run.size, labels=run.labels
+    )
+    model = classifier(run.classifier, **_options(run))
+    return model.fit(material.train, material.train_classes, run.seed), material
+
+
+def _options(run: Run) -> dict[str, str]:
+    return {"recipe": run.recipe, "batching": run.batching, "encoder": run.encoder}
+
+
+def compute(corpus: Corpus, run: Run) -> Outcome:
+    """Train and score."""
+    started = time.process_time()
+    model, material = fit(corpus, run)
+    logits = model.logits(material.test)
+    images = material.images.assign(p=expit(logits))
+    scores = summary(images["p"], images["y"], images["seen_raw"], images["seen_masked"])
+    if run.calibrated:
+        temperature = held_out_temperature(run, material)
+        scaled = lic_score(expit(logits / temperature), images["y"].to_numpy())
+        scores |= {"temperature": temperature, "scaled_score": scaled}
+    scores |= {
+        "n_train": len(material.train),
+        "n_test": len(material.test),
+        "seconds": time.process_time() - started,
+    }
+    return Outcome(run, scores, images)
+
+
+def held_out_temperature(run: Run, material: Material) -> float:
+    """Fit on nine tenths of the training captions, then the temperature on the last tenth."""
+    order = np.random.default_rng([run.seed, 11]).permutation(len(material.train))
+    cut = round(len(order) * (1 - HELD_OUT))
+    texts, classes = [material.train[i] for i in order], material.train_classes[order]
+    model = classifier(run.classifier, **_options(run)).fit(texts[:cut], classes[:cut], run.seed)
+    return fit_temperature(model.logits(texts[cut:]), classes[cut:])
+
+
+def train(
+    corpus: Corpus, captioner: str, classifier: str = "linear", seed: int = 0, **options
+) -> Outcome:
+    """One classifier on one split: its scores, and its guess for each test image."""
+    return compute(corpus, describe(corpus, captioner, classifier, seed=seed, **options))

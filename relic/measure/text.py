@@ -1,0 +1,119 @@
+"""From a caption to what a classifier reads: tokens, masked words, vocabulary alignment.
+
+Upstream's choices are the defaults; each is an argument.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from functools import cache, lru_cache
+
+from relic.data.attribute import SPACES, SPACY, TREEBANK
+from relic.data.corpus import UNKNOWN
+from relic.errors import RelicError
+
+# Captions of plain words are split at spaces: 30 times faster, and the same tokens (tested).
+# Not plain: a double dash, and the words that Treebank splits in two.
+_PLAIN = re.compile(
+    r"(?!.*(?:--|\b(?:cannot|gimme|gonna|gotta|lemme|wanna)\b))[a-z0-9 -]+",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+@cache
+def _word_tokenize():
+    from nltk.tokenize import word_tokenize  # two seconds, which `relic --help` need not wait
+
+    return word_tokenize
+
+
+@lru_cache(maxsize=200_000)
+def tokenize(caption: str) -> tuple[str, ...]:
+    """NLTK's Treebank tokens; `preserve_line` needs no downloaded data.
+
+    >>> tokenize("a man's hat.")
+    ('a', 'man', "'s", 'hat', '.')
+    """
+    body, stop = (caption[:-1], ".") if caption.endswith(".") else (caption, "")
+    if _PLAIN.fullmatch(body):
+        return (*body.split(), stop) if stop else tuple(body.split())
+    return tuple(_word_tokenize()(caption, language="english", preserve_line=True))
+
+
+@cache
+def tokenizer(name: str = TREEBANK) -> Callable[[str], tuple[str, ...]]:
+    """The tokenizer of a name: `treebank` (English), `spaces`, or `spacy:CODE` of a language.
+
+    >>> tokenizer("spacy:de")("Ein Mann, der z.B. lacht.")
+    ('Ein', 'Mann', ',', 'der', 'z.B.', 'lacht', '.')
+    """
+    if name == TREEBANK:
+        return tokenize
+    if name == SPACES:
+        return lambda caption: tuple(caption.split())
+    if name.startswith(SPACY):
+        import spacy
+
+        try:
+            blank = spacy.blank(name.removeprefix(SPACY)).tokenizer
+        except (ImportError, ValueError) as error:
+            raise RelicError(
+                f"tokenizer {name!r}: {error}",
+                expected="spacy: and the code of a language that needs no further package, as spacy:de",
+            ) from error
+        return lambda caption: tuple(str(token) for token in blank(caption) if not token.is_space)
+    raise RelicError(f"tokenizer {name!r}", expected=f"{TREEBANK}, {SPACES} or {SPACY}CODE")
+
+
+def mask(tokens: Iterable[str], words: Collection[str], mask_token: str) -> list[str]:
+    """Replace every token that states the attribute.
+
+    >>> mask(["a", "man", "and", "his", "dog"], {"man", "his"}, "genderword")
+    ['a', 'genderword', 'and', 'genderword', 'dog']
+    """
+    return [mask_token if token in words else token for token in tokens]
+
+
+def align(tokens: Iterable[str], vocabulary: Collection[str], unknown: str = UNKNOWN) -> list[str]:
+    """Replace every token outside the captioner's vocabulary ("vocabulary alignment").
+
+    >>> align(["a", "genderword", "waltzing"], {"a", "genderword"})
+    ['a', 'genderword', '<unk>']
+    """
+    return [token if token in vocabulary else unknown for token in tokens]
+
+
+def masked_captions(
+    captions: Iterable[str],
+    words: Collection[str],
+    mask_token: str,
+    *,
+    lowercase: bool,
+    vocabulary: Collection[str] | None = None,
+    unknown: str = UNKNOWN,
+    tokens_by: str = TREEBANK,
+) -> list[str]:
+    """Captions as the classifier reads them: tokens masked, aligned and joined by spaces.
+
+    `lowercase` is True for human captions. Upstream leaves generated captions as they are for the
+    LSTM (quirk 3). `vocabulary` is given for human captions only. The mask token is never unknown.
+    """
+    kept = None if vocabulary is None else frozenset(vocabulary) | {mask_token}
+    split = tokenizer(tokens_by)
+
+    @cache
+    def read(caption: str) -> str:
+        tokens = mask(split(caption.lower() if lowercase else caption), words, mask_token)
+        return " ".join(tokens if kept is None else align(tokens, kept, unknown))
+
+    return [read(caption) for caption in captions]
+
+
+def frequent_vocabulary(masked: Iterable[str], size: int) -> list[str]:
+    """The `size` most frequent words of human captions (RELIC, appendix C), ties in word order.
+
+    >>> frequent_vocabulary(["a dog", "a cat", "a dog"], 2)
+    ['a', 'dog']
+    """
+    counts = Counter(token for caption in masked for token in caption.split())
+    return sorted(counts, key=lambda token: (-counts[token], token))[:size]

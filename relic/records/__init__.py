@@ -1,0 +1,1 @@
+"""What `results/` holds and what the papers print: written, read, checked."""

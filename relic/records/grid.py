@@ -1,0 +1,159 @@
+"""The declared grid: which runs `results/` is meant to hold, and how many of them it does.
+
+`results/grid.yml` names grids; each has parts, and a part is every combination of its lists.
+"""
+
+from collections.abc import Iterable
+from dataclasses import MISSING, dataclass, fields
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from relic import paths
+from relic.data.corpus import Corpus
+from relic.errors import RelicError
+from relic.measure.runs import Run, describe
+
+FILE = "grid.yml"
+COMPLETE, PARTIAL = "complete", "partial"
+DEFAULTS = {
+    field.name: None if field.default is MISSING else field.default
+    for field in fields(Run)
+    if field.name not in ("corpus", "fingerprint", "code")  # follow from the captions and the code
+}
+NEEDED = [name for name, value in DEFAULTS.items() if value is None]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One block of a grid: every combination of `choices`, with `together` in step."""
+
+    grid: str
+    status: str
+    choices: dict[str, list]
+    together: dict[str, list]
+
+    def runs(self) -> list[tuple]:
+        """Each run as the values of `DEFAULTS`' names."""
+        lists = {name: self.choices.get(name, [value]) for name, value in DEFAULTS.items()}
+        steps = [dict(zip(self.together, step, strict=True)) for step in zip(*self.together.values(), strict=True)] or [{}]  # fmt: skip
+        return [
+            values
+            for step in steps
+            for values in product(*(lists | {k: [v] for k, v in step.items()}).values())
+        ]
+
+
+def read(directory: Path = paths.RESULTS) -> list[Part]:
+    """The declared parts; a RelicError that names the part where the file is wrong."""
+    file = directory / FILE
+    if not file.exists():
+        raise RelicError(f"no {FILE} in {directory.name}/", mend=f"git checkout results/{FILE}")
+    try:
+        grids = yaml.safe_load(file.read_text(encoding="utf-8"))["grids"]
+        return [_part(name, part) for name, parts in grids.items() for part in parts]
+    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise RelicError(f"{FILE}: {error}", expected="grids: a name, then a list of parts") from error  # fmt: skip
+
+
+def _part(name: str, part: dict) -> Part:
+    status, together = part.get("status"), part.get("together", {})
+    rest = {k: v for k, v in part.items() if k not in ("status", "together", *together)}
+    choices = {k: v if isinstance(v, list) else [v] for k, v in rest.items()}
+    unknown = sorted({*choices, *together} - set(DEFAULTS))
+    missing = [n for n in NEEDED if n not in choices and n not in together]
+    lengths = {len(values) for values in together.values()}
+    if unknown or missing or status not in (COMPLETE, PARTIAL) or len(lengths) > 1:
+        raise RelicError(
+            f"{FILE}, {name}: status {status!r}, unknown {unknown}, missing {missing}, together {together}",
+            expected=f"status {COMPLETE} or {PARTIAL}; fields {', '.join(DEFAULTS)}; lists of one length together",
+        )
+    return Part(name, status, choices, together)
+
+
+def _recorded(runs: pd.DataFrame) -> set[tuple]:
+    return set(runs[list(DEFAULTS)].itertuples(index=False, name=None))
+
+
+def problems(parts: Iterable[Part], runs: pd.DataFrame) -> list[str]:
+    """Runs that a complete part lacks, and runs outside of every part."""
+    parts, there, found = list(parts), _recorded(runs), []
+    for part in parts:
+        absent = [run for run in part.runs() if run not in there]
+        if absent and part.status == COMPLETE:
+            found.append(
+                f"{part.grid}: {len(absent)} of {len(part.runs())} runs are missing, the first: {_name(absent[0])}"
+            )
+    outside = sorted(there - {run for part in parts for run in part.runs()}, key=str)
+    if outside:
+        found.append(f"{len(outside)} runs are in no grid of {FILE}, the first: {_name(outside[0])}")  # fmt: skip
+    return found
+
+
+def _name(run: tuple) -> str:
+    told = dict(zip(DEFAULTS, run, strict=True))
+    return ", ".join(f"{k} {v}" for k, v in told.items() if v != DEFAULTS[k])
+
+
+def progress(parts: Iterable[Part], runs: pd.DataFrame) -> pd.DataFrame:
+    """A row a grid and attribute: how many of its runs are recorded."""
+    there, rows = _recorded(runs), []
+    for part in parts:
+        for attribute in part.choices["attribute"]:
+            runs_of = [run for run in part.runs() if run[0] == attribute]
+            rows.append(
+                {
+                    "grid": part.grid,
+                    "attribute": attribute,
+                    "recorded": sum(run in there for run in runs_of),
+                    "of": len(runs_of),
+                }
+            )
+    table = pd.DataFrame(rows, columns=["grid", "attribute", "recorded", "of"])
+    table = table.groupby(["grid", "attribute"], sort=False).sum().reset_index()
+    state = [_state(*each) for each in zip(table["recorded"], table["of"], strict=True)]
+    table.insert(2, "state", state)
+    return table
+
+
+def _state(recorded: int, wanted: int) -> str:
+    if recorded == wanted:
+        return "✓ complete"
+    return "part" if recorded else "not run"
+
+
+def grid_runs(corpora: dict[str, Corpus], name: str, directory: Path = paths.RESULTS) -> list[Run]:
+    """The runs of the grids whose name begins so, described for corpora by attribute."""
+    every = read(directory)
+    parts = [part for part in every if part.grid.startswith(name)]
+    if not name or not parts:
+        names = "; ".join(dict.fromkeys(part.grid for part in every))
+        raise RelicError(f"no grid {name!r} in {FILE}", expected=f"a beginning of one of: {names}")
+    found = []
+    for part in parts:
+        for values in part.runs():
+            told = dict(zip(DEFAULTS, values, strict=True))
+            found.append(describe(corpora[told.pop("attribute")], **told))
+    return list(dict.fromkeys(found))
+
+
+def by_grid(table: pd.DataFrame) -> pd.DataFrame:
+    """Progress as a reader wants it: a row a grid, an attribute a column."""
+    told = table.assign(runs=[f"{a:,} of {b:,}" for a, b in zip(table["recorded"], table["of"], strict=True)])  # fmt: skip
+    wide = told.pivot(index="grid", columns="attribute", values="runs")
+    sums = table.groupby("grid", sort=False)[["recorded", "of"]].sum()
+    wide = wide.reindex(sums.index)[list(dict.fromkeys(table["attribute"]))]
+    wide.insert(0, "state", [_state(*each) for each in sums.itertuples(index=False)])
+    return wide.reset_index()
+
+
+def summary(table: pd.DataFrame) -> str:
+    """How much of the grid is there, in words."""
+    states = by_grid(table).set_index("grid")["state"]
+    text = f"**{table['recorded'].sum():,} of {table['of'].sum():,} declared runs are recorded; {(states == '✓ complete').sum()} of {len(states)} grids are complete.**"
+    for state, said in (("part", "In part"), ("not run", "Not run")):
+        names = [name.split(",")[0] for name in states.index[states == state]]
+        text += f" {said}: {'; '.join(names)}." if names else ""
+    return text

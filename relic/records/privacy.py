@@ -1,0 +1,74 @@
+"""No labels and no caption text in `results/`: files, columns and cells against a list of what may be there.
+
+`relic/records/privacy.yml` is the list. A cell of text is refused when it reads like a caption: more than
+six words, or three and more that begin with an article or a number word.
+"""
+
+import re
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from relic import paths
+
+WORDS = 6  # a longer text is a description that the list names, or has no business here
+OPENING = re.compile(r"(an?|the|two|three|four|some|several|there|this|one|group)( [\w'-]+){2,}", re.IGNORECASE)  # fmt: skip
+
+
+@cache
+def _listed() -> dict:
+    return yaml.safe_load((paths.PACKAGE / "records" / "privacy.yml").read_text(encoding="utf-8"))
+
+
+def columns(name: str) -> list[str] | None:
+    """Columns that a file may have; None for a file that is not listed."""
+    for pattern, listed in _listed()["files"].items():
+        if fnmatch(name, pattern):
+            return [c for item in listed for c in (item if isinstance(item, list) else [item])]
+    return None
+
+
+def like_a_caption(text: str) -> bool:
+    """Does a cell read like a caption, and is no description that the list names?
+
+    >>> like_a_caption("a dog on a couch"), like_a_caption("CIDEr of untokenized text")
+    (True, False)
+    """
+    if len(text.split()) <= WORDS and not OPENING.match(text):
+        return False
+    return not any(re.fullmatch(known, text) for known in _listed()["descriptions"])
+
+
+def problems(directory: Path = paths.RESULTS) -> list[str]:
+    """Files, columns and cells that have no business in `results/`."""
+    found = []
+    for file in sorted(p for p in directory.rglob("*") if p.is_file()):
+        name = file.relative_to(directory).as_posix()
+        if not any(fnmatch(name, pattern) for pattern in _listed()["about"]):
+            found += _of_file(file, name)
+    return found
+
+
+def _of_file(file: Path, name: str) -> list[str]:
+    wanted = columns(name)
+    if wanted is None:
+        return [f"{name}: a file that relic/records/privacy.yml does not list"]
+    read = pd.read_parquet if file.suffix == ".parquet" else pd.read_csv
+    try:
+        frame = read(file)
+    except (OSError, ValueError) as error:  # pandas' and pyarrow's own errors are ValueErrors
+        return [f"{name} cannot be read: {error}"]
+    found = [
+        f"{name}: column {c!r} is not listed in relic/records/privacy.yml"
+        for c in frame
+        if c not in wanted
+    ]
+    for column in frame.columns[[not pd.api.types.is_numeric_dtype(t) for t in frame.dtypes]]:
+        texts = [str(value) for value in frame[column].dropna().unique()]
+        bad = [text for text in texts if like_a_caption(text)]
+        if bad:
+            found.append(f"{name}: column {column!r} holds {len(bad)} texts like captions")
+    return found

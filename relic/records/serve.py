@@ -1,0 +1,244 @@
+"""`relic.runs`: runs from the record, else from this machine's store, else trained now.
+
+So one cell works for everybody. Without the real captions everything that is recorded is served in
+seconds; what is not recorded is an error that names it and the command that gets it. With them, a
+run whose captions read otherwise than the recorded one's is trained here.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+
+import pandas as pd
+
+from relic import paths
+from relic.data.attribute import Attribute, load_attribute
+from relic.data.captioners import captioner_files, display_names
+from relic.data.corpus import Corpus
+from relic.data.load import load_corpus as load_captions
+from relic.data.planted import planted_corpus
+from relic.errors import RelicError
+from relic.measure.runs import Run, complete, describe
+from relic.measure.splits import PAPER_SEEDS
+from relic.measure.store import Store
+from relic.measure.sweep import sweep
+from relic.records.runs import (
+    OWN,
+    RECORDED,
+    UNCHANGED,
+    own_frame,
+    read_outcomes,
+    read_recorded,
+    stored_outcomes,
+)
+from relic.records.tables import read_table
+
+REAL = "COCO captions"
+GET = "relic data fetch DIR, then export RELIC_DATA=DIR (or ./run_all.sh --data DIR)"
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedCorpus:
+    """The real captions where they are not: what `results/data` tells of them."""
+
+    attribute: Attribute
+    name: str = REAL
+    synthetic: bool = False
+
+    @property
+    def captioners(self) -> list[str]:
+        """Captioners with captions for the attribute, in the papers' order."""
+        return [key for key, files in captioner_files().items() if self.attribute.name in files]
+
+    @cached_property
+    def _counts(self) -> pd.DataFrame:
+        labels = read_table("data", "labels")
+        return labels[labels["attribute"] == self.attribute.name]
+
+    @property
+    def coverage(self) -> str:
+        """How far human captions reach, in words."""
+        covered, images = (int(self._counts[c].sum()) for c in ("with human captions", "images"))
+        return f"human captions for {covered:,} of {images:,} images"
+
+    @property
+    def fingerprint(self) -> str:
+        """Nobody can tell without the captions."""
+        return "not here: served from the record"
+
+    def __getattr__(self, name: str):
+        raise RelicError(
+            f"{self.name}, {self.attribute.name}: the captions are not on this machine ({name})",
+            expected="a directory of captions in upstream's layout",
+            mend=GET,
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.name}, {self.attribute.name}: recorded runs only; {self.coverage}>"
+
+
+AnyCorpus = Corpus | RecordedCorpus
+
+
+def load_corpus(
+    attribute: str, corpus: str = "real", *, images: int = 4000, seed: int = 0
+) -> AnyCorpus:
+    """The corpus of an attribute: `real` (its record where the captions are not), or `embedded`."""
+    if corpus == "real" and paths.real_data() is None:
+        return RecordedCorpus(load_attribute(attribute))
+    return load_captions(attribute, corpus, images=images, seed=seed)
+
+
+def readable(corpus: AnyCorpus) -> Corpus:
+    """The corpus itself or, where its captions are not, the embedded one (synthetic) to look at."""
+    return corpus if isinstance(corpus, Corpus) else planted_corpus(corpus.attribute.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Finished runs: `frame` has a row a run; `outcomes` a row a run and test image."""
+
+    frame: pd.DataFrame
+    store: Store = field(default_factory=lambda: Store(paths.runs()))
+    names: dict[str, str] = field(default_factory=display_names)  # captioners by key, as shown
+
+    @cached_property
+    def outcomes(self) -> pd.DataFrame:
+        """What became of each test image: key, image_id, score, unseen_raw, unseen."""
+        recorded, own = (self.frame[self.frame["source"] == s] for s in (RECORDED, OWN))
+        known = read_outcomes()
+        known = known[known["key"].isin(recorded["key"])]
+        return pd.concat([known, stored_outcomes(self.store, own)], ignore_index=True)
+
+    def where(self, **values) -> "Runs":
+        """Those whose fields have these values (a list: one of them)."""
+        kept = self.frame
+        for name, value in values.items():
+            kept = kept[kept[name].isin(value if isinstance(value, list) else [value])]
+        return Runs(kept, self.store, self.names)
+
+    def __add__(self, other: "Runs") -> "Runs":
+        both = pd.concat([self.frame, other.frame], ignore_index=True)
+        return Runs(both.drop_duplicates("key", ignore_index=True), self.store, self.names)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __repr__(self) -> str:
+        """What they are and where they came from: the first line of a page."""
+        if self.frame.empty:
+            return "no runs"
+        f = self.frame
+        came = f["source"].value_counts()
+        said = [f"{came[s]:,} {word}" for s, word in ((RECORDED, "recorded"), (OWN, "trained on this machine")) if s in came]  # fmt: skip
+        return (
+            f"{', '.join(f['corpus'].unique())}, {', '.join(f['attribute'].unique())}: "
+            f"{', '.join(f['classifier'].unique())}, {f['captioner'].nunique()} captioners, "
+            f"{f['seed'].nunique()} splits, {len(f):,} runs ({' and '.join(said)})"
+        )
+
+
+def runs(
+    corpus: AnyCorpus,
+    captioners: Iterable[str] | None = None,
+    classifier: str | list[str] = "linear",
+    seeds: Iterable[int] = PAPER_SEEDS,
+    *,
+    sides: Iterable[str] = ("model", "human"),
+    caption_indices: Iterable[int] | None = None,
+    workers: int = 1,
+    progress: bool = True,
+    **choices,
+) -> Runs:
+    """Every captioner's runs on every split, for LIC_M and LIC_D.
+
+    `captioners`: keys, all by default. `caption_indices`: human captions that LIC_D is the mean over;
+    all five for quick classifiers, one a split in turn for `lstm` and `bert-ft`. `choices`: further
+    fields of a run (`split`, `caption_set`, `vocabulary`, `labels`, `size`, `recipe`, `encoder`), each
+    a value or a list.
+    """
+    names = list(captioners or corpus.captioners)
+    lists = {k: v if isinstance(v, list) else [v] for k, v in choices.items()}
+    wanted = []
+    for name, side, kind in product(
+        names, sides, classifier if isinstance(classifier, list) else [classifier]
+    ):
+        for number, seed in enumerate(seeds):
+            given = {"classifier": [kind], "seed": [seed], "side": [side]} | lists
+            if side == "human":
+                given["caption_index"] = (
+                    _turn(kind, number) if caption_indices is None else list(caption_indices)
+                )
+                given.pop("caption_set", None)
+            else:
+                given.pop("vocabulary", None)
+            for values in product(*given.values()):
+                wanted.append(_describe(corpus, name, **dict(zip(given, values, strict=True))))
+    return serve(corpus, list(dict.fromkeys(wanted)), workers=workers, progress=progress)
+
+
+def _turn(classifier: str, number: int) -> list[int]:
+    """Human captions of the split with this number: all five, or one in turn where a run takes minutes."""
+    return [number % 5] if classifier in ("lstm", "bert-ft") else [0, 1, 2, 3, 4]
+
+
+def _describe(corpus: AnyCorpus, captioner: str, classifier: str, **options) -> Run:
+    if isinstance(corpus, Corpus):
+        return describe(corpus, captioner, classifier, **options)
+    return complete(corpus.name, corpus.attribute.name, captioner, classifier, **options)
+
+
+def serve(corpus: AnyCorpus, wanted: list[Run], *, workers: int = 1, progress: bool = True) -> Runs:
+    """The wanted runs: recorded, else in the store, else computed now."""
+    store, known, missing = Store(paths.runs()), _recorded(), []
+    rows = []
+    for run in wanted:
+        row = known.get(_asked(run))
+        if row is not None and run.fingerprint in ("", row["fingerprint"]):
+            rows.append(row)
+        else:
+            missing.append(run)
+    frames = [pd.DataFrame(rows)] if rows else []
+    if missing:
+        if not isinstance(corpus, Corpus):
+            raise _absent(corpus, missing, len(wanted))
+        sweep(corpus, missing, store, workers=workers, progress=progress)
+        frames.append(own_frame(store, missing))
+    return Runs(pd.concat(frames, ignore_index=True), store)
+
+
+def _recorded() -> dict[tuple, dict]:
+    """Recorded runs by what they were asked to be."""
+    frame = read_recorded()
+    asked = frame[UNCHANGED].itertuples(index=False, name=None)
+    return dict(zip(asked, frame.assign(source=RECORDED).to_dict("records"), strict=True))
+
+
+def _asked(run: Run) -> tuple:
+    return tuple(getattr(run, name) for name in UNCHANGED)
+
+
+def _absent(corpus: AnyCorpus, missing: list[Run], wanted: int) -> RelicError:
+    first, frame = missing[0], read_recorded()
+    alike = frame[(frame["attribute"] == first.attribute) & (frame["classifier"] == first.classifier)
+                  & (frame["split"] == first.split) & (frame["side"] == first.side)]  # fmt: skip
+    seeds = ", ".join(map(str, sorted(set(alike["seed"])))) or "none"
+    return RelicError(
+        f"{len(missing)} of {wanted} runs are not recorded, and the real captions are not here to train them; "
+        f"the first: {first.attribute}, {first.captioner}, {first.side} captions, {first.classifier}, seed {first.seed}",
+        expected=f"recorded seeds of {first.classifier} for {first.attribute} ({seeds}), or corpus embedded",
+        mend=GET,
+    )
+
+
+def recorded(**values) -> Runs:
+    """All recorded runs whose fields have these values: what a table over classifiers starts from."""
+    plain = {
+        "labels": "true",
+        "size": 0,
+        "caption_set": "standard",
+        "split": "paired",
+        "vocabulary": ["", "captioner"],
+    }
+    return Runs(read_recorded().assign(source=RECORDED)).where(**plain | values)

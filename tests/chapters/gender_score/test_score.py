@@ -1,0 +1,103 @@
+"""relic.chapters.gender_score.score: the worked values of METHODS, limits, scores and counts by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from relic.chapters.gender_score.score import (
+    belief_revision,
+    cooccurrence,
+    estimated,
+    ratio_to_men,
+    score_captions,
+    similarity,
+)
+from relic.errors import RelicError
+
+MAN = {"prior": 0.12759140133857727, "similarity": 0.5452305674552917, "confidence": 0.2183}
+WOMAN = {"prior": 0.11249390989542007, "similarity": 0.5037289261817932, "confidence": 0.2183}
+CAPTIONS = pd.Series(
+    ["A man on a bike", "a woman and a dog", "a man and a woman", "a cat", "", "a person", "two men"],
+    index=[1, 2, 3, 4, 5, 6, 9],
+)  # fmt: skip
+CONTEXTS = pd.DataFrame(
+    {"context": ["bike"] * 6 + ["vase"], "confidence": [0.0] * 6 + [0.5]},
+    index=[1, 2, 3, 4, 5, 6, 7],
+)
+
+
+def test_the_worked_values():
+    man, woman = belief_revision(**MAN), belief_revision(**WOMAN)
+    assert man == pytest.approx(0.45320714150193153, abs=1e-9)
+    assert woman == pytest.approx(0.39912252800731546, abs=1e-9)
+    assert 100 * ratio_to_men(man, woman) == pytest.approx(53.17275201306536, abs=1e-9)
+    both = belief_revision(*([MAN[k], WOMAN[k]] for k in MAN))
+    assert both.tolist() == [man, woman]
+
+
+@pytest.mark.parametrize(
+    ("prior", "similarity", "confidence", "expected"),
+    [
+        (0.25, 0.0, 0.3, 0.25),  # no relation: the prior stays
+        (0.25, 1.0, 0.3, 1.0),  # the same text: certain
+        (0.25, -1.0, 0.3, 0.0),  # the opposite: impossible
+        (0.25, -1.0, 1.0, 0.25),  # a sure object tells nothing
+        (0.25, 0.6, 0.0, 0.25**0.25),  # (1 - .6) / (1 + .6) = 1/4
+        (0.0, 0.5, 0.5, 0.0),
+        (0.25, 1.0 + 1e-7, 0.3, 1.0),  # a cosine in single precision
+    ],
+)
+def test_limits_by_hand(prior, similarity, confidence, expected):
+    assert belief_revision(prior, similarity, confidence) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ((1.2, 0.1, 0.5), "a prior of 1.2"),
+        ((0.1, 0.1, -0.5), "a confidence of -0.5"),
+        (([0.1, 0.2], [0.1, -3], 0.5), "a similarity of -3"),
+    ],
+)
+def test_values_out_of_range_are_errors(values, named):
+    with pytest.raises(RelicError, match=named):
+        belief_revision(*values)
+
+
+def test_missing_values_stay_missing():
+    assert np.isnan(belief_revision(np.nan, 1.0, 0.5))  # NumPy's nan ** 0 is 1
+    assert np.isnan(belief_revision([0.5, 0.5], [np.nan, 0.1], 0.5)).tolist() == [True, False]
+    assert np.isnan(ratio_to_men([0, -1, 1], [0, 2, -0.5])).all()
+
+
+def test_scores_and_estimation_by_hand(prior, encoder):
+    """With confidence 0 and similarity 0.6, α is 1/4; with similarity 0 it is 1."""
+    frame = score_captions(CAPTIONS, CONTEXTS, prior, encoder)
+    assert frame.index.tolist() == [1, 2, 3, 4, 5, 6]  # image 9 has no context
+    assert frame["gender"].tolist() == ["man", "woman", "both", "none", "none", "person"]
+    assert frame.loc[1, ["score", "score_woman", "score_person"]].tolist() == pytest.approx(
+        [0.5**0.25, 0.25**0.25, 0.5**0.25]
+    )
+    assert frame.loc[2, ["score", "score_man", "score_woman"]].tolist() == pytest.approx(
+        [0.25, 0.5, 0.25]
+    )
+    assert frame.loc[3, "score"] == pytest.approx(0.25)
+    assert frame.loc[[3, 4, 5], "score_man"].isna().all()  # both, nobody, an empty caption
+    assert np.isnan(frame.loc[5, "score"])
+    assert estimated(frame).loc[[1, 2, 6]].tolist() == ["man"] * 3
+    assert estimated(frame).loc[[3, 4, 5]].isna().all()
+    even = pd.DataFrame({"score_man": [0.3, 0.2], "score_woman": [0.3, 0.4]})
+    assert estimated(even).isna().tolist() == [True, False]
+
+
+def test_similarity_of_pairs(encoder):
+    found = similarity(encoder, ["a bike", "a cat", ""], ["bike", "bike", "bike"])
+    assert found[:2].tolist() == pytest.approx([0.6, 0.0])
+    assert np.isnan(found[2])
+
+
+def test_counts_and_what_is_no_series(prior, encoder):
+    captions = ["a man on a bike", "a boy and a girl", "a womans bike", "a woman"]
+    assert cooccurrence(captions) == {"man": 2, "woman": 2}
+    with pytest.raises(RelicError, match="captions as list"):
+        score_captions(captions, CONTEXTS, prior, encoder)

@@ -1,0 +1,277 @@
+"""relic.chapters.attribution.runs and tables: stored once, summed up right, no caption text recorded."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from relic import paths
+from relic.chapters.attribution import runs as module
+from relic.chapters.attribution import tables
+from relic.chapters.attribution.runs import (
+    Attributed,
+    attribute_all,
+    attributed,
+    publish,
+    read_recorded,
+    scores,
+    words,
+)
+from relic.data.attribute import load_attribute
+from relic.data.planted import planted_corpus
+from relic.errors import RelicError
+from relic.measure.runs import Run, describe
+from relic.records.serve import RecordedCorpus, load_corpus
+
+MADE = {
+    "seconds": 1.0,
+    "commit": "abc",
+    "dirty": False,
+    "versions": {"torch": "2"},
+    "device": "CPU",
+}
+
+
+def made(captions: list[tuple], *, of: str = "logit", **run) -> Attributed:
+    """From (y, p, text, attributions); two captions are checked, one of them off by 0.1."""
+    rows = []
+    for i, (y, p, text, values) in enumerate(captions):
+        norm = float(np.linalg.norm(values))
+        score = sum(values) / norm
+        rows.append(
+            {"image_id": i, "y": y, "p": p, "words": text.split(), "attributions": values}
+            | {"norm": norm, "score": score, "output": 1.0, "baseline": 0.25}
+            | {"delta": -0.5 if i else 0.1, "gap": 0.0 if i < 2 else np.nan}
+            | {"reference": {0: score, 1: score + 0.1}.get(i, np.nan)}
+        )
+    about = {"corpus": "COCO captions", "attribute": "gender", "captioner": "nic_plus"}
+    run = Run(**({"classifier": "lstm"} | about | run))
+    return Attributed(run, of, 20, pd.DataFrame(rows), MADE)
+
+
+FOUR = [
+    (1, 0.9, "red dog", [3.0, 4.0]),  # score 7/5, right
+    (1, 0.8, "red cat", [3.0, -4.0]),  # score -1/5, right
+    (1, 0.1, "dog", [9.0]),  # wrong: does not count
+    (0, 0.2, "blue dog", [-3.0, -4.0]),  # score -7/5, right
+]
+
+
+def test_scores_are_averaged_by_class_over_correct_captions():
+    row = scores([made(FOUR)]).iloc[0]
+    assert row["class1"] == pytest.approx((7 / 5 - 1 / 5) / 2)
+    assert row["class0"] == pytest.approx(7 / 5)  # a magnitude
+    assert row["sum"] == pytest.approx(2)
+    assert (row["n_class1"], row["n_class0"], row["n_test"]) == (2, 1, 4)
+    assert row["max_delta"] == 0.5
+    assert (row["n_checked"], row["max_apart"]) == (2, pytest.approx(0.1))
+    assert row["mean_apart"] == pytest.approx(0.05)
+
+
+def test_classes_are_averaged_over_splits_by_captioner():
+    rows = scores([made(FOUR), made(FOUR[1:], seed=1)])  # class 1: 0.6, then -0.2
+    row = tables.by_class(rows, ("Male", "Female")).iloc[0]
+    assert row["female"] == pytest.approx(0.2)
+    assert row["male"] == pytest.approx(1.4)
+    assert row["sum"] == pytest.approx(1.6)
+    assert (row["n, female"], row["n, male"], row["splits"]) == (2, 1, 2)  # 1.5 captions: 2
+
+
+def test_word_means_count_a_caption_once_and_equal_captions_as_one():
+    captions = [
+        (1, 0.9, "dog dog", [1.0, 3.0]),  # 2 on average
+        (1, 0.9, "dog dog", [1.0, 3.0]),  # the same again
+        (0, 0.9, "a dog", [0.5, 8.0]),
+    ]
+    rows = words([made(captions)], fewest=2).set_index("word")
+    dog = rows.loc["dog"]
+    assert (dog["captions_with"], dog["different"], dog["mean"]) == (3, 2, 4.0)
+    # clusters deviate by -2 twice and by +4: sqrt((16 + 16) * 2 / 1) / 3
+    assert dog["se"] == pytest.approx(8 / 3)
+    assert dog["share"] == pytest.approx(16 / 16.5)
+    assert "a" not in rows.index  # in one caption only
+
+
+def word_frame(**captioners) -> pd.DataFrame:
+    """From captioner = {word: mean by seed}."""
+    about = {"of": "logit", "side": "model", "captions_with": 9, "different": 5, "se": 0.1, "share": 0.5}  # fmt: skip
+    return pd.DataFrame(
+        [
+            about | {"captioner": name, "word": word, "seed": seed, "mean": mean}
+            for name, means in captioners.items()
+            for word, by_seed in means.items()
+            for seed, mean in enumerate(by_seed)
+        ]
+    )
+
+
+def test_one_run_has_intervals_over_captions_and_several_over_seeds():
+    one = tables.pooled(word_frame(nic_plus={"dog": [1.0]})).iloc[0]
+    assert one["high"] - one["mean"] == pytest.approx(0.1 * stats.t.ppf(0.975, 4))
+    assert one["sure"] == pytest.approx(one["low"])
+    assert one["captioner"] == "NIC+"
+    rare = {"dog": [0.0, 1.0, 2.0], "rare": [5.0]}  # a word that two splits lack is left out
+    (three,) = tables.pooled(word_frame(nic_plus=rare)).to_dict("records")
+    half = stats.t.ppf(0.975, 2) * np.sqrt(1 / 3 + 1 / 9)  # standard deviation 1, splits overlap
+    assert three["low"] == pytest.approx(1 - half)
+    assert three["sure"] == 0  # the interval holds zero
+    assert (three["n"], three["splits"]) == (27, 3)
+
+
+def test_strongest_words_are_listed_by_class_with_their_captions():
+    means = {"dog": [1.0], "cat": [2.0], "tie": [-1.0], "weak": [0.01]}
+    found = tables.strongest(tables.pooled(word_frame(nic_plus=means)), ("Male", "Female"))
+    assert found.to_numpy().tolist() == [
+        ["NIC+", "Female", "cat (9), dog (9)"],
+        ["NIC+", "Male", "tie (9)"],
+    ]
+    weak = tables.strongest(tables.pooled(word_frame(nic_plus={"weak": [0.01]})), ("a", "b"))
+    assert weak.iloc[:, 2].tolist() == ["–", "–"]
+
+
+def test_differences_are_second_less_first_over_splits_with_holms_p():
+    first = {"dog": [1.0, 1.0, 1.0], "cat": [0.0, 0.0, 0.0], "own": [5.0, 5.0, 5.0]}
+    second = {"dog": [0.0, 0.1, -0.1], "cat": [0.1, 0.3, -0.1], "own": [9.0]}
+    found = tables.differences(word_frame(nic=first, sat=second), "nic", "sat")
+    assert found["word"].tolist() == ["dog", "cat"]  # in every split of both, the largest first
+    dog, error = found.iloc[0], 0.1 * np.sqrt(1 / 3 + 1 / 9)
+    assert dog["difference"] == pytest.approx(-1)
+    assert dog["high"] + 1 == pytest.approx(error * stats.t.ppf(0.975, 2))
+    assert dog["p"] == pytest.approx(2 * 2 * stats.t.sf(1 / error, 2))  # smaller of two: doubled
+
+
+def test_one_split_gives_no_interval_of_a_difference():
+    one = tables.differences(word_frame(nic={"dog": [1.0]}, sat={"dog": [3.0]}), "nic", "sat")
+    assert one["difference"].tolist() == [2.0]
+    assert one[["low", "high", "p"]].isna().all(axis=None)
+
+
+def test_planted_log_odds_are_those_of_the_lexicon():
+    corpus = planted_corpus("gender", images=200)
+    odds = tables.planted_log_odds(corpus, "planted_lot")
+    assert odds["a"] == pytest.approx(0)  # said of everyone
+    assert odds["skateboard"] < -1 < 0 < odds["cake"]
+    faithful = tables.planted_log_odds(corpus, "planted_none")
+    assert odds["skateboard"] < faithful["skateboard"]  # the amplifier leans more
+    assert "fixing" not in odds  # its vocabulary lacks the rarer phrases
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Runs that are trained, with a tiny network."""
+    monkeypatch.setattr("relic.measure.classifiers.lstm.HIDDEN", 8)
+    monkeypatch.setattr(module, "REFERENCE", 20)
+    counted, real = [], module.fit
+    monkeypatch.setattr(module, "fit", lambda *given: counted.append(given[1]) or real(*given))
+    return counted
+
+
+def test_a_run_is_trained_once_and_then_read_from_the_store(tmp_path, trained):
+    corpus = planted_corpus("gender", images=300)
+    small = {"size": 80, "recipe": "1e-3x4"}
+    options = {"described": small, "sides": ["model", "human"], "steps": 3, "checked": 1}
+    first, again = (
+        attribute_all(corpus, ["planted_lot"], ["lstm"], directory=tmp_path, **options)
+        for _ in range(2)
+    )
+    assert [run.side for run in trained] == ["model", "human"]
+    assert [(d.run.side, d.of) for d in again] == [
+        ("model", "logit"), ("model", "probability"), ("human", "logit"), ("human", "probability")
+    ]  # fmt: skip
+    assert again[0].run == first[0].run == describe(corpus, "planted_lot", "lstm", **small)
+    for one, other in zip(first, again, strict=True):
+        values = [list(map(list, d.captions["attributions"])) for d in (one, other)]
+        assert values[0] == values[1]
+        assert one.made == other.made
+    pd.testing.assert_frame_equal(scores(first), scores(again))
+    assert not list(tmp_path.rglob(".*"))  # nothing half written is left
+
+
+def test_a_broken_file_says_how_to_mend_it(tmp_path, trained):
+    corpus = planted_corpus("gender", images=300)
+    run = describe(corpus, "planted_lot", "lstm", size=80, recipe="1e-3x4")
+    attributed(corpus, run, outputs=["logit"], steps=2, directory=tmp_path)
+    (file,) = tmp_path.rglob("*.parquet")
+    file.write_bytes(b"PAR1 cut short")
+    with pytest.raises(RelicError, match="delete"):
+        attributed(corpus, run, outputs=["logit"], steps=2, directory=tmp_path)
+
+
+def test_wrong_requests_are_refused_before_training(tmp_path, trained):
+    corpus = planted_corpus("gender", images=300)
+    linear = describe(corpus, "planted_lot", "linear")
+    lstm = describe(corpus, "planted_lot", "lstm")
+    for run, options in ((linear, {}), (lstm, {"outputs": ["loss"]}), (lstm, {"checked": -1})):
+        with pytest.raises(RelicError):
+            attributed(corpus, run, directory=tmp_path, **options)
+    with pytest.raises(RelicError, match="two or more"):
+        tables.attributions(corpus, ["planted_lot"], "lstm", [0])
+    assert trained == []
+
+
+def test_recording_replaces_a_run_and_keeps_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    many = [(i % 2, 0.9 if i % 2 else 0.1, f"null dog{i}", [1.0, 0.1 * i]) for i in range(6)]
+    publish([made(many, seed=0), made(many, seed=1)])
+    publish([made(many, seed=1), made(many, seed=1, of="probability")])
+    known, listed = read_recorded("scores"), read_recorded("words")
+    rows = sorted(zip(known["seed"], known["of"], strict=True))
+    assert rows == [(0, "logit"), (1, "logit"), (1, "probability")]
+    assert set(listed["word"]) == {"null"}  # a word, not a gap; dog0... stand in one caption each
+    assert set(listed["captions_with"]) == {6}
+    assert_described(known)
+
+
+def assert_described(known: pd.DataFrame) -> None:
+    """Every row still describes the run its key names."""
+    names = list(Run.__dataclass_fields__)
+    assert [Run(**row).key for row in known[names].to_dict("records")] == known["key"].tolist()
+
+
+def test_synthetic_runs_are_not_recorded(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    with pytest.raises(RelicError, match="real captions"):
+        publish([made(FOUR, corpus="embedded corpus (synthetic)")])
+
+
+def test_recorded_files_hold_single_words_and_numbers_only():
+    known, listed = read_recorded("scores"), read_recorded("words")
+    assert not listed["word"].str.contains(r"\s").any()
+    assert (listed["different"] >= module.FEWEST).all()
+    assert not known.duplicated(["key", "of", "steps"]).any()
+    assert not known["corpus"].str.contains("synthetic").any()
+    assert (known["commit"].str.len() == 12).all()
+    assert_described(known)
+
+
+def test_without_captions_recorded_runs_are_served_and_others_are_an_error(trained):
+    corpus = RecordedCorpus(load_attribute("gender"))
+    pair = ["nic_plus", "nic_equalizer"]
+    found, listed = tables.attributions(corpus, pair, "lstm", [0])
+    assert sorted(zip(found["captioner"], found["of"], strict=True)) == [
+        (name, of) for name in sorted(pair) for of in ("logit", "probability")
+    ]
+    assert set(found["source"]) == {"recorded"}
+    assert set(found["size"]) == {0}  # not the small run of another classifier
+    assert set(listed["key"]) == set(found["key"])
+    with pytest.raises(RelicError, match="seed 7: no attributions"):
+        tables.attributions(corpus, pair, "lstm", [0, 7])
+
+
+def test_a_synthetic_page_rests_on_its_own_runs(trained, monkeypatch, tmp_path):
+    monkeypatch.setenv(paths.RUNS_SETTING, str(tmp_path))
+    monkeypatch.setattr(tables, "SMALL", 80)
+    monkeypatch.setattr(tables, "CHECKED", 0)
+    corpus = planted_corpus("gender", images=300)
+    found, listed = tables.attributions(corpus, ["planted_none", "planted_lot"], "lstm", [0])
+    assert set(found["source"]) == {"own"}
+    assert [run.captioner for run in trained] == ["planted_none", "planted_lot"]
+    assert set(listed["key"]) == {run.key for run in trained}
+
+
+def test_with_the_real_captions_the_recorded_runs_are_the_same(real_data, trained):
+    """Their fingerprints match, so nothing is trained."""
+    corpus = load_corpus("gender", "real")
+    found, _ = tables.attributions(corpus, ["nic_plus", "nic_equalizer"], "lstm", [0])
+    assert set(found["source"]) == {"recorded"}
+    assert trained == []

@@ -1,0 +1,236 @@
+"""Which way captions err: naming, silence, objects, and the tables of the page."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import relic
+from relic.chapters.direction import measure as direction
+from relic.chapters.direction import tables
+from relic.chapters.direction.measure import (
+    HUMAN,
+    SILENT,
+    named_class,
+    naming,
+    neutralised,
+    words_of,
+)
+from relic.data.attribute import load_attribute
+from relic.data.corpus import Corpus
+from relic.errors import RelicError
+from relic.judge.resample import image_draws
+from relic.page import table_html
+from relic.records.tables import home, read_table
+
+
+@pytest.fixture
+def corpus():
+    """Six images: 1 to 4 Male, 5 and 6 Female; five human captions each that name the label."""
+    said = ["a man", "a woman", "a person", "a man and a woman", "a man <script>x</script> & co", "a woman"]  # fmt: skip
+    people = ["a man"] * 4 + ["a woman"] * 2
+    ids = list(range(1, 7))
+    human = [
+        (i, k, f"{who} and a dog", "hand")
+        for i, who in zip(ids, people, strict=True)
+        for k in range(5)
+    ]
+    return Corpus(
+        name="six images",
+        synthetic=False,
+        attribute=load_attribute("gender"),
+        labels=pd.Series([0, 0, 0, 0, 1, 1], index=pd.Index(ids, name="image_id")),
+        generated=pd.DataFrame(
+            {"captioner": "sat", "caption_set": "standard", "image_id": ids, "caption": said}
+        ),
+        human=pd.DataFrame(human, columns=["image_id", "caption_index", "caption", "source"]),
+        vocabularies={},
+        display_names={"sat": "SAT"},
+    )
+
+
+@pytest.fixture
+def table(corpus):
+    return naming(direction.gather(corpus), image_draws(6, 200)).set_index(
+        ["captioner", "label", "outcome"]
+    )
+
+
+@pytest.mark.parametrize("attribute", ["gender", "age"])
+def test_class_words_are_masked_words_of_one_class(attribute):
+    about, (first, second) = load_attribute(attribute), words_of(load_attribute(attribute))
+    assert not first & second
+    assert first | second <= about.masked_words
+    if attribute == "gender":
+        assert first | second == about.masked_words
+        assert "he" in first
+        assert "pregnant" in second
+
+
+def test_race_has_no_such_words():
+    assert words_of(load_attribute("race")) is None
+    captions = direction.gather(relic.load_corpus("race", "embedded", images=200))
+    assert SILENT not in captions.sets
+    with pytest.raises(RelicError, match="no words name a class of race"):
+        naming(captions, image_draws(200, 5))
+    with pytest.raises(RelicError, match="no words name a class of race"):
+        direction.table(relic.load_corpus("race"), "naming")
+
+
+def test_outcomes_by_hand(table):
+    """Men: right, wrong, neutral, both; women: wrong, right."""
+    shares = table["value"]
+    for outcome in ("right", "wrong", "neutral", "both"):
+        assert shares["SAT", "Male", outcome] == 25
+    assert shares["SAT", "Female", "wrong"] == 50
+    assert shares["SAT", "Female", "right"] == 50
+    assert shares["SAT", "gap", "wrong"] == 25
+    assert shares["SAT", "all", "wrong"] == pytest.approx(100 / 3)
+    assert shares["SAT", "Male", "wrong of named"] == 50
+    assert table["n"]["SAT", "Male", "wrong"] == 4
+
+
+def test_an_always_neutral_captioner_is_never_wrong_and_never_right(table):
+    shares = table["value"]
+    assert shares[SILENT, "all", "wrong"] == 0
+    assert shares[SILENT, "all", "neutral"] == 100
+    assert shares[SILENT, "all", "right"] == 0
+    assert np.isnan(shares[SILENT, "all", "wrong of named"])
+
+
+def test_intervals_hold_the_value(table):
+    told = table.dropna(subset="value")
+    assert (told["low"] <= told["value"]).all()
+    assert (told["value"] <= told["high"]).all()
+    assert (
+        told.loc[("SAT", "Female", "wrong"), "high"] > told.loc[("SAT", "Female", "wrong"), "low"]
+    )
+
+
+@pytest.mark.parametrize("attribute", ["gender", "age"])
+def test_neutral_captions_name_nothing(attribute):
+    words = words_of(load_attribute(attribute))
+    for word in sorted(words[0] | words[1]):
+        assert named_class(neutralised(f"the {word} runs", words), words) == direction.NONE
+
+
+def test_wrong_examples_are_shown_as_text(corpus):
+    """Image 2 is wrong, and so is image 5; five people name the label of both."""
+    examples = tables.wrong_examples(corpus)
+    assert examples.to_numpy().tolist() == [["SAT", "Male", "a woman", "a man and a dog"]]
+    rows = corpus.generated.assign(caption="a woman <script>x</script> & co")
+    shown = table_html(tables.wrong_examples(replace(corpus, generated=rows)), "x.csv", "examples")
+    assert "a woman &lt;script&gt;x&lt;/script&gt; &amp; co" in shown
+    assert "<script>" not in shown
+
+
+def test_an_image_that_one_human_misnames_is_no_example(corpus):
+    human = corpus.human.copy()
+    human.loc[human["image_id"].isin([2, 5]) & (human["caption_index"] == 3), "caption"] = "a dog"
+    assert tables.wrong_examples(replace(corpus, human=human)).empty
+
+
+def test_planted_gains_show_in_objects():
+    """A captioner with gain amplifies A→T, one that removes the tilt reduces it; silence has no T→A."""
+    tables = direction.measure(
+        relic.load_corpus("gender", "embedded", images=4000), draws=100, fewest=50
+    )
+    found = tables["amplification"].set_index(["captioner", "direction"])
+    for way in ("A→T", "A→T, equal rates"):
+        assert found.loc[("Strong amplifier (gain 1.5)", way), "low"] > 0
+        assert found.loc[("Reducer (gain −1)", way), "high"] < 0
+        assert abs(found.loc[(HUMAN, way), "value"]) < 0.1
+    assert np.isnan(found.loc[(SILENT, "T→A"), "value"])
+
+
+def test_too_few_objects_is_an_error(corpus):
+    captions = direction.gather(corpus)
+    with pytest.raises(RelicError, match="no object in 7 images"):
+        direction.amplification(captions, image_draws(6, 5), fewest=7)
+
+
+def test_a_corpus_without_human_captions_is_an_error(corpus):
+    nobody = replace(corpus, human=corpus.human.iloc[:0])
+    with pytest.raises(RelicError, match="no human captions"):
+        direction.gather(nobody)
+
+
+def test_the_record_holds_every_attribute_and_no_text():
+    for attribute in ("gender", "age"):
+        assert set(read_table("direction", f"{attribute}_naming")["attribute"]) == {attribute}
+    for file in home(direction.RECORD).glob("*.csv"):
+        assert "caption" not in pd.read_csv(file).columns
+
+
+def test_real_captions_are_served_from_the_record_and_no_further(monkeypatch):
+    monkeypatch.delenv("RELIC_DATA", raising=False)
+    recorded = direction.table(relic.load_corpus("gender"), "amplification")
+    assert recorded.equals(read_table("direction", "gender_amplification"))
+    with pytest.raises(RelicError, match="the captions are not on this machine"):
+        direction.table(relic.load_corpus("gender"), "amplification", draws=10)
+
+
+def test_the_record_is_of_the_real_captions(real_data):
+    """Counts NIC+'s errors again."""
+    corpus = relic.load_corpus("gender", "real")
+    captions = direction.gather(corpus)
+    words = words_of(load_attribute("gender"))
+    told = [named_class(text, words) for text in captions.sets["NIC+"][0]]
+    women = captions.classes == 1
+    share = 100 * (np.array(told)[women] == 0).mean()
+    known = read_table("direction", "gender_naming").set_index(["captioner", "label", "outcome"])
+    assert known.loc[("NIC+", "Female", "wrong"), "value"] == pytest.approx(share, abs=1e-3)
+
+
+def test_words_of_an_attribute_follow_its_classes():
+    """Swapped classes swap the words; an attribute of one's own has its masked words by class."""
+    gender = load_attribute("gender")
+    swapped = gender.model_copy(update={"classes": ("Female", "Male")})
+    assert "man" in words_of(gender)[0]
+    assert words_of(swapped) == words_of(gender)[::-1]
+    assert words_of(load_attribute("race")) is None
+    own = gender.model_copy(update={"name": "sex"})
+    assert "cowboy" in words_of(own)[0]
+    audited = gender.model_copy(update={"masked_words": frozenset({"x"}), "class_words": {}})
+    assert words_of(audited) == words_of(gender)  # other masked words name no other class
+
+
+# --- the page's tables ------------------------------------------------------------------------
+
+
+LONG = pd.DataFrame(
+    [("SAT", "wrong", 10, 8, 12), ("SAT", "right", 50, 45, 55), ("NIC", "wrong", 20, 15, 25)],
+    columns=["captioner", "outcome", "value", "low", "high"],
+)
+
+
+def test_wide_keeps_an_interval_beside_its_value():
+    table = tables.wide(LONG, "outcome")
+    assert list(table) == ["captioner", "wrong", "wrong low", "wrong high", "right", "right low", "right high"]  # fmt: skip
+    assert table.set_index("captioner").loc["NIC", "wrong low"] == 15
+    assert np.isnan(table.set_index("captioner").loc["NIC", "right"])
+    assert "20.0 [15.0, 25.0]" in table_html(table, "x.csv", "wide")
+
+
+def test_most_tilted_objects_by_hand():
+    rows = [
+        ("SAT", "A→T", "tie", -1.0, 2.0, 1.0, 3.0, 60), ("NIC", "A→T", "tie", -1.0, 1.0, -1.0, 3.0, 60),
+        ("SAT", "A→T", "cup", 1.0, -4.0, -5.0, -3.0, 70), ("NIC", "A→T", "cup", 1.0, -2.0, -3.0, -1.0, 70),
+        ("SAT", "A→T", "car", 1.0, 0.1, -1.0, 1.0, 80), ("NIC", "A→T", "car", 1.0, 0.1, -1.0, 1.0, 80),
+    ]  # fmt: skip
+    columns = ["captioner", "direction", "object", "leaning", "value", "low", "high", "images"]
+    table = tables.most_tilted(pd.DataFrame(rows, columns=columns), ("Male", "Female"), most=2)
+    assert table.to_numpy().tolist() == [
+        ["A→T", "cup", "Female", -3.0, -4.0, -2.0, 2, 2, 70],
+        ["A→T", "tie", "Male", 1.5, 1.0, 2.0, 1, 2, 60],
+    ]
+
+
+def test_the_figure_shows_each_captioner_at_its_values():
+    table = tables.wide(pd.concat([LONG, LONG[:1].assign(captioner="NIC", outcome="right")]), "outcome")  # fmt: skip
+    axes = tables.crossed(table, "right", "wrong", xlabel="right", ylabel="wrong", arrow=("SAT", "NIC"))  # fmt: skip
+    drawn = {c.get_label(): c.lines[0].get_xydata().tolist() for c in axes.containers}
+    assert drawn == {"SAT": [[50, 10]], "NIC": [[10, 20]]}
+    assert axes.get_xlim()[1] < 60  # nothing constructed stretches the axis
+    assert len(axes.texts) == 1

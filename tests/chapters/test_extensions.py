@@ -1,0 +1,200 @@
+"""Extensions on hand-made runs with answers worked out by hand, and on the record."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import relic
+from relic.chapters import extensions
+from relic.data.planted import planted_corpus
+from relic.errors import RelicError
+from relic.judge.stats import TEST_TO_TRAIN
+from relic.measure.splits import PAPER_SEEDS
+from relic.records.serve import Runs
+
+PAPER_UNSEEN = {  # METHODS: unseen as written, mean over the papers' ten splits
+    "NIC": 231, "SAT": 296, "FC": 133, "Att2in": 214, "UpDn": 279, "Transformer": 454, "OSCAR": 372,
+    "NIC+": 133, "NIC+Equalizer": 137,
+}  # fmt: skip
+
+
+def run(side, score, seed=0, captioner="oscar", **more):
+    row = {
+        "key": f"{side} {captioner} {seed} {sorted(more.items())}", "source": "recorded", "corpus": "made",
+        "attribute": "age", "captioner": captioner, "side": side, "caption_set": "standard", "labels": "true",
+        "size": 0, "caption_index": 0, "vocabulary": "" if side == "model" else "captioner", "split": "paired",
+        "seed": seed, "classifier": "linear", "recipe": "", "batching": "", "encoder": "", "score": score,
+        "unseen_raw_score": score - 5, "n_test": 100, "n_unseen": 40, "n_unseen_raw": 50,
+    }  # fmt: skip
+    return row | more
+
+
+def made(*rows):
+    return Runs(pd.DataFrame(rows))
+
+
+@pytest.fixture
+def vocabularies():
+    """LIC_M 50 and 53; LIC_D 44 and 46, without replacement 46 and 50: LIC 6, 7 and 4, 3."""
+    rows = [
+        run("model", 50.0, 0),
+        run("model", 53.0, 1),
+        run("human", 44.0, 0),
+        run("human", 46.0, 1),
+    ]
+    rows += [run("human", s, n, vocabulary="none") for n, s in enumerate((46.0, 50.0))]
+    choices = {"captioner": "captioner's", "none": "none"}
+    return extensions.by_choice(made(*rows), "vocabulary", choices)
+
+
+def test_lic_by_vocabulary_shares_lic_m(vocabularies):
+    assert vocabularies["captioner's"]["lic"].tolist() == [6, 7]
+    assert vocabularies["none"]["lic"].tolist() == [4, 3]
+    assert vocabularies["none"]["lic_model"].tolist() == [50, 53]
+
+
+def test_a_change_is_taken_split_by_split(vocabularies):
+    moved = extensions.changes(vocabularies)
+    assert list(moved) == ["change, none"]
+    assert moved["change, none"]["change"].tolist() == [-2, -4]  # and not of the means alone
+    wide = extensions.side_by_side(moved, "change").iloc[0]
+    reach = 12.7062 * np.sqrt((1 / 2 + TEST_TO_TRAIN) * 2)  # t of one degree; variance of -2, -4
+    assert wide["change, none"] == -3
+    assert wide["change, none high"] == pytest.approx(-3 + reach, abs=1e-3)
+
+
+def test_a_change_needs_the_split_on_both_sides(vocabularies):
+    one = vocabularies["none"].query("seed == 1")
+    assert extensions.change(one, vocabularies["captioner's"])["change"].tolist() == [-4]
+
+
+def test_tables_stacked_and_side_by_side(vocabularies):
+    long = extensions.stacked(vocabularies, "vocabulary")
+    assert long[["vocabulary", "lic"]].to_numpy().tolist() == [["captioner's", 6.5], ["none", 3.5]]
+    wide = extensions.side_by_side(vocabularies)
+    assert wide[["captioner", "captioner's", "none"]].to_numpy().tolist() == [["OSCAR", 6.5, 3.5]]
+
+
+def test_labels_are_told_apart():
+    rows = [run("model", 50.0), run("human", 44.0)]
+    rows += [run("model", 40.0, labels="noisy:0.1"), run("human", 37.0, labels="noisy:0.1")]
+    names = {"true": "as labelled", "noisy:0.1": "flipped"}
+    tables = extensions.by_choice(made(*rows), "labels", names)
+    assert {name: lic["lic"].item() for name, lic in tables.items()} == {
+        "as labelled": 6,
+        "flipped": 3,
+    }
+
+
+def test_judged_says_who_decides():
+    def lic(*scores):
+        rows = [run("model", 50.0 + s / 10, s, name) for name in ("oscar", "sat") for s in range(3)]
+        human = zip(("oscar", "sat"), scores, strict=True)
+        return relic.lic_table(
+            made(*rows, *(run("human", h, s, n) for n, h in human for s in range(3)))
+        )
+
+    table = extensions.judged({"both": lic(44.0, 40.0), "one": lic(44.0, 55.0)})
+    assert table["verdict"].tolist() == ["supported", "refuted"]
+    assert table["rests on"].tolist() == ["OSCAR", "SAT"]
+    assert table["surely"].tolist() == ["2 of 2", "1 of 2"]
+    assert table["LIC"].tolist() == pytest.approx([6.1, -4.9])
+
+
+def test_shares_of_seen_captions():
+    rows = [
+        run("model", 50.0, 0),
+        run("model", 50.0, 1, n_unseen=20),
+        run("human", 44.0, n_unseen=99),
+    ]
+    shares = extensions.seen_shares(made(*rows)).iloc[0]
+    assert shares["as written"] == 50
+    assert shares["as read, masked"] == 70  # 60 and 80 %
+
+
+def test_the_mean_of_folds_is_as_wide_as_its_captioners():
+    model = [("sat", 0, 50.0), ("sat", 1, 52.0), ("oscar", 0, 60.0), ("oscar", 1, 56.0)]
+    rows = [run("model", score, fold, name) for name, fold, score in model]
+    rows += [run("human", 40.0, fold, name) for name, fold, _ in model]
+    found = extensions.mean_of_folds(relic.lic_table(made(*rows)))  # LIC 10, 12 and 20, 16
+    factor = np.sqrt(1 / 2 + TEST_TO_TRAIN)
+    assert found.mean == 14.5
+    assert found.error == pytest.approx(factor * (np.sqrt(2) + np.sqrt(8)) / 2)
+    assert (found.df, found.n) == (1, 2)
+
+
+def test_unseen_model_scores():
+    lic = extensions.unseen_model(made(run("model", 50.0), run("human", 44.0)))
+    assert lic[["lic_model", "n_test", "seen"]].to_numpy().tolist() == [
+        [45.0, 50, "unseen as written"]
+    ]
+
+
+def test_masked_images_by_hand():
+    scores = {
+        "unmasked": (45.0, 47.0),
+        "masked_person": (35.0, 39.0),
+        "masked_seg_person": (41.0, 41.0),
+    }
+    rows = [
+        run("model", s, n, caption_set=key)
+        for key, two in scores.items()
+        for n, s in enumerate(two)
+    ]
+    rows += [
+        run("model", 55.0, n, "sat", caption_set=key) for key in list(scores)[:2] for n in (0, 1)
+    ]
+    table = extensions.masked_table(made(*rows)).set_index(["captioner", "masked"])
+    assert table.loc[("OSCAR", "person, box"), ["lic_model", "change"]].tolist() == [37, -9]
+    assert table.loc[("OSCAR", "person, box"), "kept"] == pytest.approx(100 * 12 / 21)
+    assert table.loc[("OSCAR", "person, outline"), "kept"] == pytest.approx(100 * 16 / 21)
+    assert table.loc[("SAT", "person, box"), "kept"] == 100
+    assert ("SAT", "person, outline") not in table.index
+
+
+def test_who_has_no_masked_images():
+    corpus = planted_corpus("gender", images=600)
+    for captioner in ("planted_lot", "nic"):
+        with pytest.raises(RelicError, match="masked images"):
+            extensions.masked_runs(corpus, captioner, "linear", [0])
+
+
+def test_human_captions_under_three_vocabularies():
+    corpus = planted_corpus("gender", images=600)
+    shown = extensions.aligned(corpus, "planted_lot")
+    unknown = {way: shown[way].str.count("<unk>").sum() for way in extensions.WAYS.values()}
+    assert unknown["captioner's"] > unknown["human-top-n"] > unknown["none"] == 0
+    assert shown["none"].str.contains("genderword").any()
+    assert not shown["caption"].str.contains("genderword").any()
+
+
+def test_all_and_unseen_and_grouped_are_four_tables(tmp_path, monkeypatch):
+    monkeypatch.setenv("RELIC_RUNS", str(tmp_path))
+    corpus, asked = (
+        planted_corpus("gender", images=600),
+        {"caption_indices": [0], "progress": False},
+    )
+    random = relic.runs(corpus, ["planted_lot"], seeds=[0, 1], **asked)
+    grouped = relic.runs(corpus, ["planted_lot"], seeds=range(10), split="grouped", **asked)
+    tables = extensions.seen_tables(random, grouped)
+    assert list(tables) == ["all", "unseen as written", "unseen", "grouped"]
+    assert tables["grouped"]["n_test"].sum() == 2 * (corpus.labels == 1).sum()
+    assert (tables["unseen"]["n_test"] <= tables["unseen as written"]["n_test"]).all()
+    assert tables["unseen as written"]["n_test"].sum() < tables["all"]["n_test"].sum()
+
+
+def test_unseen_counts_are_those_of_turk_et_al(monkeypatch):
+    monkeypatch.delenv("RELIC_DATA", raising=False)
+    done = extensions.on_papers_splits(relic.load_corpus("gender"), "linear", PAPER_SEEDS)
+    assert done.frame.query("captioner == 'nic'")["caption_set"].unique().tolist() == ["th10"]
+    table = extensions.beside_turk({"linear": done}).set_index("captioner")
+    assert table["linear: unseen"].to_dict() == pytest.approx(PAPER_UNSEEN, abs=3)
+    assert (table["linear: change"] < 0).all()
+    assert table["unseen, Türk"].to_dict() == pytest.approx(PAPER_UNSEEN, abs=2)
+
+
+def test_relic_by_vocabulary():
+    table = extensions.vocabulary_papers().set_index(["captioner", "classifier"])
+    assert table.loc[("NIC+", "LSTM"), "LIC, human-top-n"] == -0.2
+    assert table.loc[("NIC+", "LSTM"), "LIC, captioner's"] == 0.9
+    assert table.loc[("NIC+", "BERT-ft"), "LIC, human-top-n"] == -2.4

@@ -1,0 +1,250 @@
+"""The papers side by side and their protocol re-run: frames worked out by hand, and the printed facts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import relic
+from relic.chapters import papers
+from relic.errors import RelicError
+from relic.measure.splits import PAPER_SEEDS
+from relic.records.published import CELL, published
+from relic.records.serve import Runs
+
+
+def printed(source, lic_model, captioner="NIC", **changes):
+    """A row of a printed table; LIC_M ± 3, LIC_D 30 ± 4."""
+    row = {"source": source, "attribute": "gender", "classifier": "lstm", "captioner": captioner}
+    row |= {"lic_model": lic_model, "lic_data": 30.0, "lic": lic_model - 30}
+    return row | {"std_model": 3.0, "std_data": 4.0} | changes
+
+
+@pytest.fixture(scope="module")
+def cells():
+    return papers.cells(relic.papers())
+
+
+# Side by side
+
+
+def test_a_difference_is_beyond_only_when_it_exceeds_both_spreads_together():
+    frame = pd.DataFrame([printed("hirota2022", 40.0), printed("relic2023", 44.3)])
+    pairs = papers.pairs(papers.cells(frame)).set_index("metric")
+    assert pairs.loc["LIC_M", "difference"] == 4.3
+    assert pairs.loc["LIC_M", "spread"] == pytest.approx(np.sqrt(18))  # 4.24
+    assert pairs.loc["LIC", "spread"] == pytest.approx(np.sqrt(50))
+    assert pairs["beyond"].to_dict() == {"LIC_M": True, "LIC_D": False, "LIC": False}
+    assert not papers.pairs(papers.cells(frame), spreads=1.1)["beyond"].any()  # 4.67
+    nearer = pd.DataFrame([printed("hirota2022", 40.0), printed("relic2023", 44.2)])
+    assert not papers.pairs(papers.cells(nearer))["beyond"].any()
+
+
+def test_one_paper_cannot_be_compared():
+    frame = pd.DataFrame([printed("hirota2022", 40.0)])
+    with pytest.raises(RelicError, match="hirota2022"):
+        papers.pairs(papers.cells(frame))
+
+
+def test_levels_differ_for_bert_pre_and_lic_does_not(cells):
+    pairs = papers.pairs(cells)
+    beyond = pairs.groupby("metric")["beyond"].agg(["sum", "size"])
+    assert beyond.loc["LIC"].tolist() == [2, 126]
+    assert beyond.loc[["LIC_M", "LIC_D"], "sum"].tolist() == [27, 28]
+    assert set(pairs.loc[pairs["beyond"], "classifier"]) == {"bert-pre"}
+    table = papers.within(pairs).set_index(["papers", "classifier"])
+    assert table.loc[("Hirota – RELIC", "bert-pre")].tolist() == ["0 of 18", "0 of 18", "17 of 18"]
+
+
+def test_cells_stand_side_by_side_in_the_papers_order(cells):
+    table = papers.side_by_side(cells)
+    assert len(table) == (2 * 9 + 4) * 3 * 3
+    assert table["captioner"].iloc[0] == "NIC"
+    row = table.set_index(CELL).loc[("race", "lstm", "NIC+Equalizer", "LIC_M")]
+    assert row.tolist() == ["34.5 ± 2.8", "35.1 ± 2.3", "33.2 ± 2.2"]
+    assert table.set_index(CELL).loc[("race", "bert-ft", "NIC", "LIC_M"), "Türk"] == "–"
+
+
+def test_the_figure_fills_what_lies_beyond(cells):
+    pairs = papers.pairs(cells)
+    axes = papers.difference_figure(pairs[pairs["attribute"] == "gender"], ["LIC", "LIC_M"])
+    filled = {
+        panel.get_title(): sum(
+            len(line.get_xdata())
+            for line in panel.lines
+            if line.get_linestyle() == "None" and line.get_zorder() == 3
+        )
+        for panel in axes.figure.axes
+    }
+    assert filled == {
+        "LIC, lstm": 0, "LIC_M, lstm": 0, "LIC, bert-ft": 0, "LIC_M, bert-ft": 0,
+        "LIC, bert-pre": 2, "LIC_M, bert-pre": 9,
+    }  # fmt: skip
+
+
+# Türk et al.'s seeds
+
+
+def test_truncation_rounding_and_neither_by_hand():
+    def cell(captioner, mean):
+        return printed("turk2023", mean, captioner, std_model=1.0)
+
+    per_seed = pd.DataFrame({
+        "attribute": "gender", "classifier": "LSTM", "metric": "LIC_M",
+        "captioner": ["NIC"] * 2 + ["SAT"] * 2 + ["FC"] * 2 + ["UpDn"] * 3,
+        "value": [51.97, 51.97, 40.0, 40.1, 30.0, 31.0, 0.1, 0.2, 0.3],
+    })  # fmt: skip
+    frame = pd.DataFrame(
+        [cell("NIC", 51.9), cell("SAT", 40.1), cell("FC", 51.9), cell("UpDn", 0.2)]
+    )
+    found = papers.against_sheet(papers.cells(frame), per_seed).set_index("captioner")
+    assert found["truncated"].to_dict() == {"NIC": True, "SAT": False, "FC": False, "UpDn": True}
+    assert found["rounded"].to_dict() == {"NIC": False, "SAT": True, "FC": False, "UpDn": True}
+    assert found["printed alike"].to_dict() == {"NIC": "FC", "SAT": "", "FC": "NIC", "UpDn": ""}
+    assert found.loc["FC", ["of seeds", "largest seed", "n"]].tolist() == [30.5, 31.0, 2]
+
+
+def test_turk_truncates_but_for_three_cells(cells):
+    found = papers.against_sheet(cells, published("lic_per_seed")).set_index(CELL)
+    assert (found["truncated"].sum(), len(found)) == (69, 72)
+    off = found[~found["truncated"] & ~found["rounded"]]
+    pre = off.loc[("gender", "bert-pre", "NIC+Equalizer", "LIC_D")]
+    # 40.02 + 40.74 + 41.63 + 41.25 + 41.25 + 39.10 + 41.55 + 41.23 + 40.13 + 40.55 = 407.45
+    assert (pre["printed"], round(pre["of seeds"], 3), pre["largest seed"]) == (42.9, 40.745, 41.63)
+    race = off.loc[("race", "lstm", "NIC+Equalizer", "LIC_M")]
+    assert (race["printed"], race["printed ±"], race["printed alike"]) == (33.2, 2.2, "Transformer")
+    assert (round(race["of seeds"], 1), round(race["of seeds ±"], 1)) == (34.5, 2.8)
+    assert len(off) == 3
+
+
+def test_claim_3_holds_in_print_for_lic_m_and_not_for_lic(cells):
+    gap = papers.race_and_gender(cells)
+    assert (gap.loc[gap["metric"] == "LIC_M", "race"] == "lower").sum() == 63
+    lic = gap[gap["metric"] == "LIC"].set_index(["source", "classifier"])
+    assert lic["race"].value_counts().to_dict() == {"lower": 47, "higher": 15, "equal": 1}
+    lstm = lic.loc[("relic2023", "lstm")].set_index("captioner")["race − gender"]
+    assert lstm[["NIC", "Att2in", "NIC+"]].tolist() == [1.8, 1.3, 0.0]
+
+
+# Their protocol
+
+
+def run(captioner, seed, score, classifier="lstm", **changes):
+    row = {
+        "key": f"{classifier}{captioner}{seed}{changes}",
+        "corpus": "made up",
+        "attribute": "gender",
+    }
+    row |= {"captioner": captioner, "classifier": classifier, "side": "model", "seed": seed}
+    row |= {"caption_set": "standard", "split": "upstream", "recipe": "upstream", "encoder": ""}
+    row |= {"batching": "packed", "score": score, "n_test": 662, "n_unseen_raw": 100 + seed}
+    return row | {"unseen_raw_score": score - 5, "source": "recorded"} | changes
+
+
+@pytest.fixture
+def runs():
+    """LSTM: NIC 42 ± √2, SAT 50; linear: NIC 43."""
+    rows = [run("nic", 0, 41.0), run("nic", 12, 43.0), run("sat", 0, 50.0), run("sat", 12, 50.0)]
+    return Runs(pd.DataFrame([*rows, run("nic", 0, 43.0, "linear", recipe="C=0.1", batching="")]))
+
+
+@pytest.fixture
+def theirs():
+    rows = [printed("hirota2022", 40.0), printed("relic2023", 44.0, std_model=1.0)]
+    return papers.cells(pd.DataFrame([*rows, printed("hirota2022", 50.5, "SAT")]))
+
+
+def test_ours_beside_theirs_by_hand(runs, theirs):
+    table = papers.beside(runs, theirs).set_index(["classifier", "captioner", "paper"])
+    nic = table.loc[("lstm", "NIC", "Hirota")]
+    assert (nic["ours"], nic["difference"], nic["inside"]) == (42.0, 2.0, True)
+    assert nic["sd"] == pytest.approx(np.sqrt(2))
+    assert table.loc[("lstm", "NIC", "RELIC"), "difference"] == -2.0
+    assert not table.loc[("lstm", "NIC", "RELIC"), "inside"]  # their spread is 1
+    assert table.loc[("linear", "NIC", "RELIC"), "inside"]  # beside their LSTM: 43 and 44 ± 1
+    assert len(table) == 3 + 2
+
+
+def test_a_row_a_captioner_names_the_papers_it_lies_outside_of(runs, theirs):
+    beside = papers.beside(runs.where(classifier="lstm"), theirs)
+    table = papers.captioner_rows(beside).set_index("captioner")
+    assert table.loc["NIC", ["ours", "Hirota", "RELIC"]].tolist() == ["42.0 ± 1.4", "40.0 ± 3.0", "44.0 ± 1.0"]  # fmt: skip
+    assert table["outside the spread of"].tolist() == ["RELIC", ""]
+    assert table.loc["NIC", "ours − RELIC"] == -2.0
+
+
+def test_agreement_over_captioners():
+    beside = pd.DataFrame({
+        "attribute": "gender", "classifier": "lstm", "paper": "RELIC", "seeds": 3,
+        "ours": [1.0, 2.0, 3.0, 4.0, 5.0], "theirs": [1.0, 2.0, 3.0, 5.0, 4.0],
+        "difference": [0.0, 0.0, 0.0, -1.0, 1.0], "inside": [True, True, True, False, False],
+    })  # fmt: skip
+    row = papers.agreement(beside).iloc[0]
+    assert (row["inside"], row["captioners"], row["largest |difference|"]) == (3, 5, 1.0)
+    assert (round(row["r"], 2), round(row["low"], 2), round(row["τ"], 2)) == (0.9, 0.09, 0.8)
+
+
+def sheet(values):
+    """Türk et al.'s spreadsheet for NIC: row k is the k-th seed."""
+    rows = [{"seed": k, "lic_model": value} for k, value in enumerate(values)]
+    return pd.DataFrame(rows).assign(attribute="gender", classifier="lstm", captioner="NIC")
+
+
+def test_rows_of_the_sheet_meet_the_seed_of_that_number(runs):
+    met = papers.by_split(runs.where(classifier="lstm"), sheet([40.0, 42.0, 44.0]))
+    assert met[["seed", "ours", "theirs"]].values.tolist() == [[0, 41.0, 40.0], [12, 43.0, 42.0]]
+
+
+def test_the_order_of_seeds_is_told_from_any_other():
+    values = np.random.default_rng(0).normal(45, 2, 10)
+    rows = [run("nic", seed, value) for seed, value in zip(PAPER_SEEDS, values, strict=True)]
+    own = Runs(pd.DataFrame(rows))
+    r, p = papers.seed_order(papers.by_split(own, sheet(values + 3)), draws=99)
+    assert r == pytest.approx(1.0)
+    assert p <= 0.02
+    r, p = papers.seed_order(papers.by_split(own, sheet(values[::-1])), draws=99)
+    assert r < 0.9
+    assert p > 0.02
+
+
+def test_unseen_captions_beside_table_5(runs):
+    table = papers.unseen(runs.where(classifier="lstm"), published("unseen_captions"))
+    nic = table.set_index("captioner").loc["NIC"]
+    assert (nic["unseen"], nic["LIC_M, unseen"], nic["seeds"]) == (106.0, 37.0, 2)
+    assert (nic["unseen, Türk"], nic["LIC_M, unseen, Türk"]) == ("231 ± 17", "40.0 ± 1.9")
+
+
+def test_nic_reads_the_file_of_the_papers_script():
+    def sets(attribute, classifier):
+        frame = papers.protocol(attribute, classifier, [0]).frame
+        assert set(frame["split"]) == {"upstream"}
+        assert set(frame["seed"]) == {0}
+        return frame[frame["captioner"] == "nic"]["caption_set"].tolist()
+
+    assert sets("gender", "linear") == ["th10"]
+    assert sets("gender", "lstm") == ["th10"]
+    assert sets("race", "linear") == ["standard"]
+    with pytest.raises(RelicError, match="bert-large"):
+        papers.protocol("gender", "bert-large", [0])
+
+
+def test_recorded_splits_are_turks_by_their_unseen_counts():
+    """Ten seeds of upstream splits give table 5's counts to within three captions."""
+    linear = papers.protocol("gender", "linear", list(PAPER_SEEDS))
+    table = papers.unseen(linear, published("unseen_captions"))
+    printed_counts = table["unseen, Türk"].str.split(" ± ").str[0].astype(float)
+    assert len(table) == 9
+    assert (table["unseen"] - printed_counts).abs().max() < 3
+
+
+def test_recorded_splits_go_with_turks_rows():
+    fields = {"classifier": "linear", "split": "upstream", "side": "model"}
+    splits = papers.by_split(relic.recorded(attribute="race", **fields), relic.spreadsheet())
+    r, p = papers.seed_order(splits, draws=199)
+    assert r > 0.5
+    assert p <= 0.01
+
+
+def test_declared_runs_are_counted():
+    table = papers.declared().set_index(["grid", "attribute"])
+    assert len(table) == 5
+    assert (table["recorded"] <= table["of"]).all()

@@ -1,0 +1,108 @@
+"""Statistics against values worked out by hand or given by their sources."""
+
+import math
+
+import numpy as np
+import pytest
+from statsmodels.stats.multitest import multipletests
+
+from relic.judge import stats
+from relic.judge.lic import difference, estimates
+from relic.judge.stats import Estimate
+from relic.records.evidence import spreadsheet
+
+
+def per_seed(attribute, classifier):
+    frame = spreadsheet(attribute)
+    return frame[frame["classifier"] == classifier]
+
+
+@pytest.mark.parametrize(
+    ("captioner", "mean", "low", "high"),
+    [("NIC", 3.73, 2.05, 5.42), ("NIC+Equalizer", 12.43, 11.68, 13.17)],
+)
+def test_corrected_interval_of_published_seeds(captioner, mean, low, high):
+    found = estimates(per_seed("gender", "lstm"))[captioner].interval()
+    assert found == pytest.approx((mean, low, high), abs=0.005)
+
+
+def test_corrected_interval_by_hand():
+    # mean 2, variance 1, n 3: error sqrt(1/3 + 1/9) = 2/3; t(2, .975) = 4.30265
+    mean, low, high = stats.estimate([1, 2, 3]).interval()
+    assert (mean, high - mean, mean - low) == pytest.approx(
+        (2, 4.30265 * 2 / 3, 4.30265 * 2 / 3), rel=1e-5
+    )
+
+
+def test_level_and_share_widen():
+    values = [1.0, 2.5, 3.0, 4.5]
+    widths = [
+        high - low
+        for _, low, high in (
+            stats.estimate(values, 0.0).interval(),
+            stats.estimate(values).interval(),
+            stats.estimate(values).interval(0.99),
+        )
+    ]
+    assert widths == sorted(widths)
+    assert widths[1] / widths[0] == pytest.approx(math.sqrt((1 / 4 + 1 / 9) / (1 / 4)))
+
+
+def test_one_split_has_no_interval():
+    found = stats.estimate([3.0])
+    assert found.mean == 3
+    assert math.isnan(found.interval().low)
+
+
+def test_missing_splits_are_left_out():
+    assert stats.estimate([1, 2, math.nan, 3]) == stats.estimate([1, 2, 3])
+
+
+def test_equalizer_differences_of_published_seeds():
+    gender = difference(per_seed("gender", "lstm"), "NIC+Equalizer", "NIC+").interval()
+    race = difference(per_seed("race", "lstm"), "NIC+Equalizer", "NIC+").interval()
+    assert gender == pytest.approx((5.47, 3.35, 7.60), abs=0.006)
+    assert race == pytest.approx((0.50, -1.50, 2.50), abs=0.006)
+
+
+def test_holm_leaves_four_of_nine_for_bert_ft():
+    p = [found.p_above(0) for found in estimates(per_seed("gender", "bert-ft")).values()]
+    assert len(p) == 9
+    assert (stats.holm(p) < 0.05).sum() == 4
+
+
+def test_holm_is_that_of_statsmodels():
+    p = np.random.default_rng(4).uniform(0, 0.3, 12)
+    assert stats.holm(p) == pytest.approx(multipletests(p, method="holm")[1])
+
+
+def test_race_oscar_has_nine_pairs():
+    assert estimates(per_seed("race", "lstm"))["OSCAR"].n == 9
+
+
+def test_tau():
+    # one swap of neighbours in four: 5 pairs alike, 1 not
+    assert stats.tau([1, 2, 3, 4], [2, 1, 3, 4]) == pytest.approx(4 / 6)
+
+
+def test_welch_by_hand():
+    # errors 3 and 4, df 9 and 9: error 5, df 5^4 / (3^4 / 9 + 4^4 / 9)
+    found = Estimate(10, 3, 9, 10).minus(Estimate(4, 4, 9, 10))
+    assert found == pytest.approx((6, 5, 625 / (81 / 9 + 256 / 9), 10))
+
+
+def test_ratio_bootstrap_of_a_plain_mean():
+    scores = np.random.default_rng(2).normal(50, 10, size=(400, 1))
+    found = stats.ratio_bootstrap(scores, np.ones((400, 1)), [1.0], draws=4000)[0]
+    assert found.mean == pytest.approx(scores.mean(), rel=1e-5)
+    reach = 1.96 * scores.std() / 20
+    assert (found.mean - found.low, found.high - found.mean) == pytest.approx(
+        (reach, reach), rel=0.1
+    )
+
+
+def test_ratio_bootstrap_keeps_pairs_together():
+    shared = np.random.default_rng(3).normal(50, 10, size=400)
+    sums = np.column_stack([shared + 2, shared])  # one is always 2 above the other
+    found = stats.ratio_bootstrap(sums, np.ones((400, 2)), [1, -1])[0]
+    assert found == pytest.approx((2, 2, 2), abs=1e-3)
