@@ -64,9 +64,9 @@ class Page:
         """HTML made elsewhere, its text escaped there."""
         display(HTML(text))
 
-    def verdict(self, verdict: Verdict, about: str) -> None:
+    def verdict(self, verdict: Verdict, about: str, decimals: int = 1) -> None:
         """A verdict as a box: the word, the claim, the number it rests on, and on what (`about`)."""
-        display(HTML(verdict_html(verdict, about)))
+        display(HTML(verdict_html(verdict, about, decimals)))
 
     def provenance(self, *corpora) -> None:
         """What this page rests on."""
@@ -142,7 +142,7 @@ def figure_html(figure: plt.Figure, alt: str, caption: str) -> str:
     )
 
 
-def verdict_html(verdict: Verdict, about: str) -> str:
+def verdict_html(verdict: Verdict, about: str, decimals: int = 1) -> str:
     """HTML of a verdict."""
     several = (
         f" · surely {verdict.surely} of {verdict.captioners}" if verdict.captioners > 1 else ""
@@ -151,8 +151,8 @@ def verdict_html(verdict: Verdict, about: str) -> str:
     return (
         f'<div class="relic-verdict {verdict.word}"><p><strong>{verdict.symbol} {verdict.word}</strong> '
         f"{_text(verdict.claim)}</p><p>{_text(verdict.whose)}: "
-        f"{span(verdict.estimate, verdict.low, verdict.high)}{several} <span>· {_text(about)}, "
-        f"{verdict.seeds} splits{n_test}</span></p></div>"
+        f"{span(verdict.estimate, verdict.low, verdict.high, decimals)}{several} <span>· {_text(about)}, "
+        f"{verdict.seeds} split{'s' * (verdict.seeds != 1)}{n_test}</span></p></div>"
     )
 
 

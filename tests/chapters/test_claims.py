@@ -66,6 +66,16 @@ def test_nothing_recorded_is_an_error(recorded):
         claims.runs_by_attribute({"gender": REAL}, "lstm", [])
 
 
+def test_a_claim_about_two_attributes_needs_both(recorded, monkeypatch):
+    recorded(record(*full(0, "linear", range(5))))
+    monkeypatch.setattr(claims, "runs", lambda corpus, **options: options["seeds"])
+    race = SimpleNamespace(**vars(REAL) | {"attribute": SimpleNamespace(name="race")})
+    both = {"gender": REAL, "race": race}
+    assert claims.runs_by_attribute(both, "linear", []) == {"gender": [0]}
+    with pytest.raises(RelicError, match="of race"):
+        claims.runs_by_attribute(both, "linear", [], every=True)
+
+
 def test_a_plan_uses_classifiers_with_two_splits(recorded):
     recorded(record(*full(0, "lstm", [0]), *full(0, "linear", range(5)), *full(12, "linear", range(5))))  # fmt: skip
     found = claims.plan({"gender": REAL}, [], []).set_index("classifier")

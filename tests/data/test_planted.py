@@ -6,7 +6,7 @@ The process is worked out a second time here, from `lexicon.yml` alone, in plain
 import math
 import re
 from functools import cache
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pandas as pd

@@ -7,11 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nltk.tokenize import word_tokenize
 
+from relic.data.corpus import PADDING, UNKNOWN
 from relic.data.upstream import load_real
 from relic.errors import RelicError
 from relic.measure.text import (
-    PADDING,
-    UNKNOWN,
     align,
     frequent_vocabulary,
     mask,
