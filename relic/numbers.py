@@ -21,6 +21,15 @@ def number(value, decimals: int = 1) -> str:
     return f"{value:,}".replace("-", "−") if isinstance(value, int) else str(value)
 
 
+def count(n: int, thing: str) -> str:
+    """So many of a thing.
+
+    >>> count(1, "split"), count(1200, "run")
+    ('1 split', '1,200 runs')
+    """
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
 def span(mean: float, low: float, high: float, decimals: int = 1) -> str:
     """An estimate with its interval; the interval is left out where there is none.
 

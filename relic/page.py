@@ -14,7 +14,7 @@ from IPython.display import HTML, Markdown, display
 
 from relic import provenance
 from relic.judge.claims import Verdict
-from relic.numbers import number, span
+from relic.numbers import count, number, span
 
 PAPER = "var(--pst-color-background, #fff)"  # what is white in a figure: the page's ground
 STARTED = time.time()  # when the kernel imported us: within a second of its start
@@ -77,7 +77,7 @@ def table_html(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) 
     """HTML of a table; text is escaped, numbers have thousands separators, CSV has every column."""
     shared = [c for c in SHARED if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]  # fmt: skip
     values = {c: frame[c].iloc[0] for c in shared if (c, frame[c].iloc[0]) != ("seen", "all")}
-    each = [f"{value} splits" if c == "seeds" else str(value) for c, value in values.items()]
+    each = [count(value, "split") if c == "seeds" else str(value) for c, value in values.items()]
     said = ", ".join(text for text in each if text not in caption)
     data = base64.b64encode(frame.to_csv(index=False).encode()).decode()
     shown, kinds = _cells(frame.drop(columns=shared), decimals)
@@ -91,7 +91,7 @@ def table_html(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) 
         f'<a class="relic-csv" download="{_text(file)}" href="data:text/csv;base64,{data}">CSV</a>'
     )
     return (
-        f'<div class="relic-table"><div class="scroll" tabindex="0"><table><caption>{_text(told)} {link}</caption>'
+        f'<div class="relic-table"><div class="scroll" tabindex="0"><table><caption><span>{_text(told)} {link}</span></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></div>"
     )
 
@@ -152,7 +152,7 @@ def verdict_html(verdict: Verdict, about: str, decimals: int = 1) -> str:
         f'<div class="relic-verdict {verdict.word}"><p><strong>{verdict.symbol} {verdict.word}</strong> '
         f"{_text(verdict.claim)}</p><p>{_text(verdict.whose)}: "
         f"{span(verdict.estimate, verdict.low, verdict.high, decimals)}{several} <span>· {_text(about)}, "
-        f"{verdict.seeds} split{'s' * (verdict.seeds != 1)}{n_test}</span></p></div>"
+        f"{count(verdict.seeds, 'split')}{n_test}</span></p></div>"
     )
 
 

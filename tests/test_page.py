@@ -105,7 +105,7 @@ def test_an_interval_shares_the_cell_of_its_estimate():
 
 
 def test_what_all_rows_share_goes_into_the_caption():
-    said = re.search(r"<caption>(.*?) <a", table_html(LIC, "x.csv", "LIC, COCO")).group(1)
+    said = re.search(r"<caption><span>(.*?) <a", table_html(LIC, "x.csv", "LIC, COCO")).group(1)
     assert said == "LIC, COCO (gender, 10 splits)"
     assert "(10 splits)" in table_html(LIC, "x.csv", "LIC for gender")  # not said twice
     one = table_html(LIC.head(1), "x.csv", "LIC")

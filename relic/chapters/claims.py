@@ -18,7 +18,6 @@ EMBEDDED_SEEDS = list(PAPER_SEEDS[:3])  # of the embedded corpus where no seeds 
 TURNS = ("lstm", "bert-ft")  # one human caption a split instead of five, as `relic.runs` asks
 HEADS = {"lic_model": "LIC_M", "lic_data": "LIC_D", "lic": "LIC", "n_test": "test captions"}
 QUICK = ("linear", "bert-pre")  # trained on the embedded corpus where no classifiers are asked for
-PAIR = PAIRS[0]  # NIC+Equalizer and NIC+
 
 
 def splits(
@@ -60,8 +59,7 @@ def runs_by_attribute(
     """Runs of each attribute that has splits; an error where none has, or not `every` one."""
     found = {}
     for name, corpus in corpora.items():
-        own = splits(corpus, classifier, seeds, **choices)
-        if own:
+        if own := splits(corpus, classifier, seeds, **choices):
             found[name] = runs(corpus, classifier=classifier, seeds=own, workers=workers, **choices)
     lacking = [name for name in corpora if name not in found]
     if lacking and (every or not found):
@@ -100,13 +98,13 @@ def lic_of(
     return {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
 
 
-def headed(table: pd.DataFrame, **names: str) -> pd.DataFrame:
+def headed(table: pd.DataFrame) -> pd.DataFrame:
     """A table under the papers' names; seeds are names, test captions are whole."""
     if "seed" in table:
         table = table.assign(seed=table["seed"].astype(str))
     if "n_test" in table:
         table = table.assign(n_test=table["n_test"].round().astype("int64"))
-    return table.rename(columns=HEADS | names)
+    return table.rename(columns=HEADS)
 
 
 def row_of(found: Verdict, **about) -> dict:
@@ -144,7 +142,7 @@ def published_leads(lic: pd.DataFrame) -> pd.DataFrame:
     """Claim 4 on published numbers: NIC+Equalizer − NIC+ by paper, attribute and classifier."""
     rows = []
     for about, part in lic.groupby(["source", "attribute", "classifier"], sort=False):
-        if set(PAIR) <= set(part["captioner"]):
+        if set(PAIRS[0]) <= set(part["captioner"]):
             named = dict(zip(["source", "attribute", "classifier"], about, strict=True))
             rows.append(row_of(equalizer(part), **named))
     table = pd.DataFrame(rows).drop(columns="n_test")

@@ -46,7 +46,7 @@ def export(
 ) -> None:
     """Write a corpus as files that `relic audit` reads: COCO results, labels, human captions."""
     from relic.auditing.export import export as write
-    from relic.data import load_corpus
+    from relic.data.load import load_corpus
 
     found = load_corpus(attribute, corpus, images=images)
     names = captioner.split(",") if captioner else None
@@ -81,7 +81,7 @@ def check(
 def record() -> None:
     """Keep the data card's counts of the real captions in results/data/: no label, no text."""
     from relic.chapters.datacard import record as keep
-    from relic.data import load_corpus
+    from relic.data.load import load_corpus
 
     corpora = [load_corpus(name, "real") for name in ("gender", "race", "age")]
     print("\n".join(f"results/data/{file.name}" for file in keep(corpora)))

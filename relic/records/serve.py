@@ -5,6 +5,7 @@ seconds; what is not recorded is an error that names it and the command that get
 run whose captions read otherwise than the recorded one's is trained here.
 """
 
+import html
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,7 +23,8 @@ from relic.errors import RelicError
 from relic.measure.runs import Run, complete, describe
 from relic.measure.splits import PAPER_SEEDS
 from relic.measure.store import Store
-from relic.measure.sweep import sweep
+from relic.measure.sweep import SLOW, sweep
+from relic.numbers import count
 from relic.records.runs import (
     OWN,
     RECORDED,
@@ -125,6 +127,9 @@ class Runs:
     def __len__(self) -> int:
         return len(self.frame)
 
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>"
+
     def __repr__(self) -> str:
         """What they are and where they came from: the first line of a page."""
         if self.frame.empty:
@@ -134,8 +139,8 @@ class Runs:
         said = [f"{came[s]:,} {word}" for s, word in ((RECORDED, "recorded"), (OWN, "trained on this machine")) if s in came]  # fmt: skip
         return (
             f"{', '.join(f['corpus'].unique())}, {', '.join(f['attribute'].unique())}: "
-            f"{', '.join(f['classifier'].unique())}, {f['captioner'].nunique()} captioners, "
-            f"{f['seed'].nunique()} splits, {len(f):,} runs ({' and '.join(said)})"
+            f"{', '.join(f['classifier'].unique())}, {count(f['captioner'].nunique(), 'captioner')}, "
+            f"{count(f['seed'].nunique(), 'split')}, {count(len(f), 'run')} ({' and '.join(said)})"
         )
 
 
@@ -164,11 +169,11 @@ def runs(
     for name, side, kind in product(
         names, sides, classifier if isinstance(classifier, list) else [classifier]
     ):
-        for number, seed in enumerate(seeds):
+        for seed in seeds:
             given = {"classifier": [kind], "seed": [seed], "side": [side]} | lists
             if side == "human":
                 given["caption_index"] = (
-                    _turn(kind, number) if caption_indices is None else list(caption_indices)
+                    _turn(kind, seed) if caption_indices is None else list(caption_indices)
                 )
                 given.pop("caption_set", None)
             else:
@@ -178,9 +183,11 @@ def runs(
     return serve(corpus, list(dict.fromkeys(wanted)), workers=workers, progress=progress)
 
 
-def _turn(classifier: str, number: int) -> list[int]:
-    """Human captions of the split with this number: all five, or one in turn where a run takes minutes."""
-    return [number % 5] if classifier in ("lstm", "bert-ft") else [0, 1, 2, 3, 4]
+def _turn(classifier: str, seed: int) -> list[int]:
+    """Human captions of a split: all five, or one in turn of the papers' seeds where a run takes minutes."""
+    if classifier not in SLOW:
+        return [0, 1, 2, 3, 4]
+    return [(PAPER_SEEDS.index(seed) if seed in PAPER_SEEDS else seed) % 5]
 
 
 def _describe(corpus: AnyCorpus, captioner: str, classifier: str, **options) -> Run:

@@ -23,8 +23,8 @@ from relic.auditing.readers import (
     read_vocabulary,
     read_words,
 )
-from relic.data import load_corpus
 from relic.data.attribute import load_attribute
+from relic.data.load import load_corpus
 from relic.errors import RelicError
 
 GENDER = load_attribute("gender")

@@ -7,7 +7,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from relic.errors import RelicError
-from relic.measure.classifiers import CLASSIFIERS, classifier
+from relic.measure.classifiers.base import CLASSIFIERS, classifier
 from relic.measure.classifiers.bert import FineTuned, Pretrained, batches, head, optimizer
 from relic.measure.classifiers.encoder import (
     MINILM,

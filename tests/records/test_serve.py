@@ -65,9 +65,9 @@ def test_the_embedded_corpus_is_trained_once(own_store, monkeypatch):
 def test_one_human_caption_a_split_in_turn_where_a_run_takes_minutes(no_captions, monkeypatch):
     asked = []
     monkeypatch.setattr(serve, "serve", lambda corpus, wanted, **_: asked.extend(wanted))
-    relic.runs(relic.load_corpus("gender"), ["nic"], "lstm", [0, 12, 100])
+    relic.runs(relic.load_corpus("gender"), ["nic"], "lstm", [100, 0, 12])
     turns = [(run.seed, run.caption_index) for run in asked if run.side == "human"]
-    assert turns == [(0, 0), (12, 1), (100, 2)]
+    assert turns == [(100, 2), (0, 0), (12, 1)]
 
 
 def test_other_captions_than_the_recorded_are_trained(own_store, monkeypatch):
@@ -94,7 +94,7 @@ def test_runs_add_and_say_what_they_are(no_captions, own_store):
     both = one + two + one
     assert len(both) == 12
     assert (
-        repr(both) == "COCO captions, gender: linear, 2 captioners, 1 splits, 12 runs (12 recorded)"
+        repr(both) == "COCO captions, gender: linear, 2 captioners, 1 split, 12 runs (12 recorded)"
     )
 
 
