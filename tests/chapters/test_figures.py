@@ -33,10 +33,11 @@ def test_lengths_have_a_line_for_each_captioner_and_humans():
     corpus = planted_corpus("gender", images=200)
     axes = figures.length_figure(datacard.caption_lengths(corpus))
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == [*corpus.display_names.values(), "Human"]
+    assert labels == [*corpus.display_names.values(), "Human, first caption"]
 
 
 def test_overlap_shows_every_pair_once():
-    square = datacard.same_captions(planted_corpus("gender", images=200))
+    pairs = datacard.same_captions(planted_corpus("gender", images=200))
+    square = pairs.pivot(index="captioner", columns="other", values="same (%)")
     axes = figures.overlap_figure(square)
     assert len([text for text in axes.texts if text.get_text()]) == 6
