@@ -13,7 +13,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-LONGEST, USUAL = 25, 12  # lines of a cell: at most, median
+LONGEST, USUAL = 20, 7.5  # lines of a cell: at most, median
 
 
 @pytest.fixture(params=NOTEBOOKS, ids=lambda file: file.stem)
@@ -77,6 +77,18 @@ def test_its_parameters_are_annotated_and_commented(parameters):
         assert isinstance(statement, ast.AnnAssign), ast.unparse(statement)
         assert statement.value is not None, ast.unparse(statement)
         assert comments.get(statement.end_lineno), f"no comment: {ast.unparse(statement)}"
+
+
+def test_every_parameter_is_read(code, parameters):
+    names = {statement.target.id for statement in ast.parse(parameters).body}
+    rest = [ast.parse(c.source) for c in code if c.source != parameters]
+    read = {
+        node.id
+        for tree in rest
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    assert names - read == set()
 
 
 def test_papermill_has_a_help_text_for_each_parameter(file, parameters):
