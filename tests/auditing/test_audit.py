@@ -337,3 +337,9 @@ def test_lic_in_memory():
 def test_an_audit_shows_itself(small):
     assert repr(small).count("\n") == 3
     assert small._repr_html_().count("<p>") == 4
+
+
+def test_grouped_splits_are_ten_folds_by_default(tmp_path):
+    files = example_files("gender", 300, "embedded", tmp_path / "x")
+    found = audit(**files, split="grouped", store=Store(tmp_path / "r"), chance=False, progress=False, with_accuracy=False)  # fmt: skip
+    assert set(found.measured.by_seed["seed"]) == set(range(10))
