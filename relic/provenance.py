@@ -11,6 +11,11 @@ from relic import paths
 PACKAGES = ("numpy", "pandas", "scikit-learn", "torch", "transformers", "captum", "papermill")
 
 
+def stamp() -> dict:
+    """What every record keeps of its making: commit, versions, device."""
+    return {**commit(), "versions": versions(), "device": device()}
+
+
 def commit() -> dict:
     """Commit and dirty flag of the source, or `unknown` outside a checkout."""
     try:

@@ -76,7 +76,7 @@ def audit(
         published_share=share,
         gender_score=details.gender_score(told) if inputs.objects else pd.DataFrame(),
         provenance={
-            **provenance.commit(), "versions": provenance.versions(), "device": provenance.device(),
+            **provenance.stamp(),
             "seconds": round(time.time() - started, 1), "files": told.files,
             "fingerprint": told.corpus.fingerprint,
         },

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from relic import paths
-from relic.chapters.figures import PAPERS, forest
+from relic.chapters.figures import forest
 from relic.data.attribute import load_attribute
 from relic.errors import RelicError
 from relic.judge import claims
@@ -21,7 +21,7 @@ from relic.measure.store import Store
 from relic.numbers import number, span
 from relic.page import figure_html, table_html
 from relic.records import grid
-from relic.records.evidence import MAIN, OURS, SHEET, judge_all
+from relic.records.evidence import MAIN, OURS, PAPERS, SHEET, judge_all
 from relic.records.published import published
 from relic.records.runs import UNCHANGED, own_frame, read_recorded
 from relic.records.serve import recorded

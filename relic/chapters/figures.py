@@ -7,6 +7,8 @@ import seaborn as sns
 from matplotlib.ticker import MaxNLocator
 
 from relic import paths
+from relic.data.captioners import captioner_files
+from relic.records.evidence import PAPERS
 
 STYLE = {
     "axes.spines.top": False,
@@ -16,7 +18,7 @@ STYLE = {
 }
 HUMAN_COLOUR = "#000000"  # drawn in the colour of the page's text
 MARKERS = "osD^vPX"
-ORDER = ["NIC", "SAT", "FC", "Att2in", "UpDn", "Transformer", "OSCAR", "NIC+", "NIC+Equalizer"]
+ORDER = [files["name"] for files in captioner_files().values()]
 
 
 def captioner_colours(captioners) -> dict[str, str]:
@@ -173,13 +175,6 @@ def _published_panel(axes: plt.Axes, part: pd.DataFrame) -> None:
         axes.plot(means, rows, marker, color=colour, label=label, ms=4)
     axes.axvline(0, color="grey", lw=1)
     axes.set_yticks(range(len(ORDER)), ORDER, fontsize=9)
-
-
-PAPERS = {
-    "hirota2022": "Hirota et al. 2022",
-    "relic2023": "RELIC 2023",
-    "turk2023": "Türk et al. 2023",
-}
 
 
 def main() -> None:

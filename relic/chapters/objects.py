@@ -5,22 +5,26 @@ The word list is `objects.yml`. Captions are all we read: an object that nobody 
 
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from pathlib import Path
 
 import numpy as np
 import yaml
 
+from relic import paths
 from relic.measure.text import tokenize
 
 NOTHING, PERSON = "nothing", "person"  # phrases that name no object; the attribute's own class
 
 
 @cache
+def _listed() -> dict[str, str]:
+    return yaml.safe_load(paths.OBJECTS.read_text(encoding="utf-8"))
+
+
+@cache
 def _phrases() -> dict[tuple[str, ...], str]:
     """From tokens to class, plurals included."""
-    text = Path(__file__).with_name("objects.yml").read_text(encoding="utf-8")
     found: dict[tuple[str, ...], str] = {}
-    for name, words in yaml.safe_load(text).items():
+    for name, words in _listed().items():
         for phrase in str(words).split(","):
             *first, last = phrase.split()
             plurals = (last, f"{last}s", f"{last}es")
@@ -33,8 +37,7 @@ def _phrases() -> dict[tuple[str, ...], str]:
 @cache
 def object_names() -> tuple[str, ...]:
     """COCO's classes without `person`, in COCO's order."""
-    text = Path(__file__).with_name("objects.yml").read_text(encoding="utf-8")
-    return tuple(name for name in yaml.safe_load(text) if name not in (NOTHING, PERSON))
+    return tuple(name for name in _listed() if name not in (NOTHING, PERSON))
 
 
 @lru_cache(maxsize=200_000)

@@ -34,9 +34,9 @@ def bench(
 
     from relic import paths
 
-    if not (paths.ROOT / "benchmarks").is_dir():
+    if not paths.BENCHMARKS.is_dir():
         raise RelicError("benchmarks/ is not here", expected="a clone of the repository")
-    sys.path.insert(0, str(paths.ROOT))
+    sys.path.insert(0, str(paths.BENCHMARKS.parent))
     from benchmarks.bench import measure
 
     table = measure(only)

@@ -24,6 +24,7 @@ def show(
     """Print recorded runs and this machine's, scores in percent."""
     from relic.judge.lic import intervals, lic_table
     from relic.records.runs import COLUMNS, load_runs, score_table
+    from relic.records.serve import PLAIN, Runs
 
     frame = load_runs(store_at(store))
     asked = {
@@ -41,12 +42,7 @@ def show(
         print(frame[COLUMNS].to_csv(index=False), end="")
         return
     print("scores in percent\n" + score_table(frame).to_string(index=False))
-    plain = (
-        (frame["split"] == "paired")
-        & (frame["caption_set"] == "standard")
-        & (frame["labels"] == "true")
-    )
-    paired = frame[plain & (frame["size"] == 0) & frame["vocabulary"].isin(["", "captioner"])]
+    paired = Runs(frame).where(**PLAIN).frame
     for name, part in paired.groupby("source"):
         table = intervals(lic_table(part))
         print(f"\nLIC, {name}, percentage points, paired splits, 95 % intervals")

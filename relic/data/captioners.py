@@ -2,18 +2,17 @@
 
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 
 import yaml
 
+from relic import paths
 from relic.data.planted.process import CAPTIONERS as PLANTED
 
 
 @cache
 def captioner_files() -> dict[str, dict]:
     """The captioners of `captioners.yml`: name, files by attribute and caption set, age column."""
-    text = Path(__file__).with_name("captioners.yml").read_text(encoding="utf-8")
-    return yaml.safe_load(text)
+    return yaml.safe_load(paths.CAPTIONERS.read_text(encoding="utf-8"))
 
 
 @cache

@@ -7,6 +7,7 @@ from relic.data.corpus import Corpus
 from relic.data.upstream import load_real
 from relic.errors import RelicError
 
+GET = "relic data fetch DIR, then export RELIC_DATA=DIR (or ./run_all.sh --data DIR)"
 CHOICES = ("auto", "embedded", "real")
 
 
@@ -37,6 +38,6 @@ def real_directory() -> Path:
         raise RelicError(
             "the real captions are asked for, but RELIC_DATA is not set",
             expected="a directory of captions in upstream's layout",
-            mend="relic data fetch DIR, then export RELIC_DATA=DIR (or ./run_all.sh --data DIR)",
+            mend=GET,
         )
     return directory

@@ -102,9 +102,8 @@ def image_intervals(runs, wanted: dict[str, dict[str, float]]) -> dict[str, Inte
 def model_table(runs) -> pd.DataFrame:
     """LIC_M alone, a row a captioner and seed: what needs no human captions."""
     frame = getattr(runs, "frame", runs)
-    frame = frame[frame["side"] == "model"].assign(
-        classifier=labelled(frame[frame["side"] == "model"]), seen=ALL
-    )
+    frame = frame[frame["side"] == "model"]
+    frame = frame.assign(classifier=labelled(frame), seen=ALL)
     frame["captioner"] = _named(runs, frame["captioner"])
     return frame.rename(columns={"score": "lic_model"})[
         [*KIND, "captioner", "seed", "lic_model", "n_test"]

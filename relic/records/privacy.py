@@ -20,7 +20,7 @@ OPENING = re.compile(r"(an?|the|two|three|four|some|several|there|this|one|group
 
 @cache
 def _listed() -> dict:
-    return yaml.safe_load((paths.PACKAGE / "records" / "privacy.yml").read_text(encoding="utf-8"))
+    return yaml.safe_load(paths.PRIVACY.read_text(encoding="utf-8"))
 
 
 def columns(name: str) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""Published runs: condensed from a store into `results/`, read back beside this build's runs.
+"""Recorded runs: condensed from a store into `results/`, and read back.
 
 `runs.csv`: description and scores of every run. `outcomes.parquet`: score and seen flags of each test
 image for the runs that intervals need. No class, no caption text. `provenance.json`: who computed it.
@@ -15,8 +15,7 @@ from relic.errors import RelicError
 from relic.measure.runs import Run
 from relic.measure.score import caption_scores
 from relic.measure.store import Store
-from relic.records import grid as declared
-from relic.records import privacy as allowed
+from relic.records import grid, privacy
 from relic.whole import write_whole
 
 RECORDED, OWN = "recorded", "own"  # in results/; in this machine's store
@@ -62,9 +61,7 @@ def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     about = {
         "published": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         "runs": len(runs),
-        **provenance.commit(),
-        "versions": provenance.versions(),
-        "device": provenance.device(),
+        **provenance.stamp(),
     }
     text = json.dumps(about, indent=1) + "\n"
     write_whole(directory / "provenance.json", text)
@@ -119,7 +116,7 @@ def _run(row: dict) -> Run:
 
 
 def read_recorded(directory: Path = paths.RESULTS) -> pd.DataFrame:
-    """Published runs; an empty frame where nothing was published."""
+    """Recorded runs; an empty frame where nothing is recorded."""
     file = directory / "runs.csv"
     if not file.exists():
         return pd.DataFrame(columns=[*DESCRIPTION, "score", "key"])
@@ -133,13 +130,13 @@ def read_recorded(directory: Path = paths.RESULTS) -> pd.DataFrame:
 
 
 def read_outcomes(directory: Path = paths.RESULTS) -> pd.DataFrame:
-    """Published per-image outcomes by run key."""
+    """Recorded per-image outcomes by run key."""
     file = directory / "outcomes.parquet"
     return pd.read_parquet(file) if file.exists() else _EMPTY
 
 
 def load_runs(store: Store | None = None, directory: Path = paths.RESULTS) -> pd.DataFrame:
-    """Published runs and this build's alike, told apart by `source`."""
+    """Recorded runs and a store's alike, told apart by `source`."""
     frames = [read_recorded(directory).assign(source=RECORDED)]
     if store is not None and store.directory.is_dir():
         frames.append(own_frame(store))
@@ -201,10 +198,10 @@ def check(directory: Path = paths.RESULTS) -> list[str]:
         for key in means.index[(means - scores).abs() > 1e-3]
     ]
     try:
-        problems += declared.problems(declared.read(directory), runs)
+        problems += grid.problems(grid.read(directory), runs)
     except RelicError as error:
         problems.append(str(error))
-    problems += allowed.problems(directory)
+    problems += privacy.problems(directory)
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     if size > 15_000_000:
         problems.append(f"{size / 1e6:.1f} MB; at most 15 MB are meant to be committed")

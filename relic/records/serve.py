@@ -17,6 +17,7 @@ from relic import paths
 from relic.data.attribute import Attribute, load_attribute
 from relic.data.captioners import captioner_files, display_names
 from relic.data.corpus import Corpus
+from relic.data.load import GET
 from relic.data.load import load_corpus as load_captions
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
@@ -37,7 +38,13 @@ from relic.records.runs import (
 from relic.records.tables import read_table
 
 REAL = "COCO captions"
-GET = "relic data fetch DIR, then export RELIC_DATA=DIR (or ./run_all.sh --data DIR)"
+PLAIN = {  # what is compared unless something else is asked for
+    "labels": "true",
+    "size": 0,
+    "caption_set": "standard",
+    "split": "paired",
+    "vocabulary": ["", "captioner"],
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,11 +248,4 @@ def _absent(corpus: AnyCorpus, missing: list[Run], wanted: int) -> RelicError:
 
 def recorded(**values) -> Runs:
     """All recorded runs whose fields have these values: what a table over classifiers starts from."""
-    plain = {
-        "labels": "true",
-        "size": 0,
-        "caption_set": "standard",
-        "split": "paired",
-        "vocabulary": ["", "captioner"],
-    }
-    return Runs(read_recorded().assign(source=RECORDED)).where(**plain | values)
+    return Runs(read_recorded().assign(source=RECORDED)).where(**PLAIN | values)

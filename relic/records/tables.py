@@ -13,7 +13,7 @@ from relic import paths, provenance
 from relic.errors import RelicError
 from relic.whole import write_whole
 
-RECORDED, BUILT = "recorded", "this build"  # the two values of a `source` column
+RECORDED = "recorded"  # the `source` of a row that was read from results/
 
 
 def home(name: str) -> Path:
@@ -30,9 +30,7 @@ def write_record(name: str, part: str, frame: pd.DataFrame) -> Path:
     told = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
     told[part] = {
         "recorded": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-        **provenance.commit(),
-        "versions": provenance.versions(),
-        "device": provenance.device(),
+        **provenance.stamp(),
     }
     write_whole(about, json.dumps(dict(sorted(told.items())), indent=1) + "\n")
     return file

@@ -93,8 +93,7 @@ def _compute(run: Run, model, material, of: str, steps: int, checked: int) -> At
         ours, norm = np.array(captions.loc[rows[0], "attributions"]), exact["norm"] or 1.0
         captions.loc[rows, "reference"] = exact["score"]
         captions.loc[rows, "gap"] = np.abs(ours - exact["attributions"]).max() / norm
-    made = {"seconds": seconds, **provenance.commit(), "versions": provenance.versions()}
-    return Attributed(run, of, steps, captions, made | {"device": provenance.device()})
+    return Attributed(run, of, steps, captions, {"seconds": seconds, **provenance.stamp()})
 
 
 def _write(file: Path, done: Attributed) -> None:
