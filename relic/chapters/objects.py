@@ -3,7 +3,7 @@
 The word list is `objects.yml`. Captions are all we read: an object that nobody names does not exist here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache, lru_cache
 
 import numpy as np
@@ -13,6 +13,7 @@ from relic import paths
 from relic.measure.text import tokenize
 
 NOTHING, PERSON = "nothing", "person"  # phrases that name no object; the attribute's own class
+MASK = "objectword"
 
 
 @cache
@@ -40,6 +41,20 @@ def object_names() -> tuple[str, ...]:
     return tuple(name for name in _listed() if name not in (NOTHING, PERSON))
 
 
+def _matches(tokens: tuple[str, ...]) -> Iterator[tuple[int, int, str]]:
+    """Where tokens name a class: first token, how many, which; the longest phrase wins."""
+    phrases, at = _phrases(), 0
+    longest = max(map(len, phrases))
+    while at < len(tokens):
+        for length in range(min(longest, len(tokens) - at), 0, -1):
+            name = phrases.get(tokens[at : at + length])
+            if name:
+                yield at, length, name
+                at += length - 1
+                break
+        at += 1
+
+
 @lru_cache(maxsize=200_000)
 def objects_in(caption: str) -> frozenset[str]:
     """COCO classes that a caption names, without `person`.
@@ -47,17 +62,21 @@ def objects_in(caption: str) -> frozenset[str]:
     >>> sorted(objects_in("A man eats two hot dogs beside a dog on his surf board."))
     ['dog', 'hot dog', 'surfboard']
     """
-    tokens, phrases = tokenize(caption.lower()), _phrases()
-    longest, found, at = max(map(len, phrases)), set(), 0
-    while at < len(tokens):
-        for length in range(min(longest, len(tokens) - at), 0, -1):
-            name = phrases.get(tokens[at : at + length])
-            if name:
-                found.add(name)
-                at += length - 1
-                break
-        at += 1
+    found = {name for _, _, name in _matches(tokenize(caption.lower()))}
     return frozenset(found - {NOTHING, PERSON})
+
+
+def without_objects(caption: str, names: Collection[str]) -> str:
+    """A caption in tokens with these classes' words masked, a phrase by one mask.
+
+    >>> without_objects("a genderword on a surf board with a dog", {"surfboard"})
+    'a genderword on a objectword with a dog'
+    """
+    tokens = caption.split()
+    for at, length, name in reversed(list(_matches(tuple(tokens)))):
+        if name in names:
+            tokens[at : at + length] = [MASK]
+    return " ".join(tokens)
 
 
 def object_table(captions: Iterable[str]) -> np.ndarray:

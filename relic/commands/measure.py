@@ -9,20 +9,24 @@ from relic.errors import RelicError
 
 def calibrate(
     what: Annotated[
-        str, typer.Argument(metavar="study|grid", help="Intervals, or the bias of LIC.")
+        str,
+        typer.Argument(
+            metavar="study|grid|curves|length|objects",
+            help="Intervals, bias, training size, caption length, objects masked.",
+        ),
     ] = "study",
     corpora: Annotated[int, typer.Option(help="Synthetic corpora; 0: as recorded.")] = 0,
     images: Annotated[int, typer.Option(help="Images of a corpus; 0: as recorded.")] = 0,
     classifier: Annotated[str, typer.Option(help="Grid: only this classifier.")] = "",
 ) -> None:
-    """Measure LIC on synthetic corpora whose truth is known, into results/calibration/.
+    """What LIC depends on, into results/calibration/ (synthetic corpora) and results/learning/ (real).
 
     `study`: coverage and false positives of the intervals. `grid`: bias over gain, size, duplicates,
-    vocabulary, confidence and classifier. What is recorded already is not computed again.
+    vocabulary, confidence and classifier. `curves`, `length` and `objects` need the real captions. What is recorded already is not computed again.
     """
     from relic.chapters.calibration import calibrate as run
 
-    print(f"{len(run(what, corpora, images, classifier)):,} rows in results/calibration/{what}.csv")
+    print(f"{len(run(what, corpora, images, classifier)):,} rows recorded of {what}")
 
 
 def bench(

@@ -290,7 +290,7 @@ def test_grid_goes_on_where_it_stopped(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"what": "guess"}, "study or grid"),
+        ({"what": "guess"}, "curves, length, objects"),
         ({"what": "grid", "classifier": "spacy"}, "bert-pre"),
         ({"what": "study", "corpora": -1}, "whole numbers"),
     ],

@@ -3,17 +3,18 @@
 import pandas as pd
 
 from relic.chapters.calibration import grid, record, study
+from relic.chapters.learning.record import learn
 from relic.errors import RelicError
 
 
 def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = "") -> pd.DataFrame:
-    """`relic calibrate study|grid`: compute what is missing; all that is recorded then."""
+    """`relic calibrate`: compute what is missing; all that is recorded then."""
     if min(corpora, images) < 0:
         raise RelicError(f"corpora {corpora}, images {images}", expected="whole numbers from 0")
     if what == "study":
         return study.study(corpora or study.CORPORA, images or study.IMAGES)
     if what != "grid":
-        raise RelicError(f"relic calibrate {what}", expected="study or grid")
+        return learn(what)
     if classifier and classifier not in grid.CLASSIFIERS:
         raise RelicError(f"classifier {classifier!r}", expected=", ".join(grid.CLASSIFIERS))
     if not classifier:

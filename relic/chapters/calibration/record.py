@@ -1,4 +1,4 @@
-"""`results/calibration/`: the two recorded studies, and how each goes on where it stopped."""
+"""Studies that go on where they stopped, in `results/calibration/` or another record."""
 
 from collections.abc import Callable, Iterable
 
@@ -17,19 +17,27 @@ def read(part: str) -> pd.DataFrame:
 
 
 def extend(
-    part: str, keys: list[str], wanted: Iterable[tuple], measure: Callable[..., pd.DataFrame]
+    part: str,
+    keys: list[str],
+    wanted: Iterable[tuple],
+    measure: Callable[..., pd.DataFrame],
+    name: str = NAME,
 ) -> pd.DataFrame:
     """Measure what the record lacks, and write it whole after each, so that a kill loses one.
 
     `wanted`: values of `keys`, which `measure` takes. One process a record.
     """
-    done = read(part) if (home(NAME) / f"{part}.csv").exists() else pd.DataFrame(columns=keys)
+    done = (
+        read_table(name, part)
+        if (home(name) / f"{part}.csv").exists()
+        else pd.DataFrame(columns=keys)
+    )
     known = set(done[keys].itertuples(index=False, name=None))
     missing = [each for each in wanted if each not in known]
     for each in tqdm(missing, unit="corpus"):
         new = measure(*each)
         done = new if done.empty else pd.concat([done, new], ignore_index=True)
-        write_record(NAME, part, done)
+        write_record(name, part, done)
         _forget()
     return done
 

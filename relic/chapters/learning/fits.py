@@ -1,0 +1,140 @@
+"""Many linear fits on one corpus: captions are counted once, and a fit takes rows of the counts.
+
+The model of `linear` (`relic/measure/classifiers/linear.py`): the same terms, penalty, optimiser and
+stopping, so the same scores (a test compares them), without what scikit-learn checks at every call.
+"""
+
+from collections.abc import Iterable
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+from scipy.special import expit
+from scipy.stats import rankdata
+from sklearn.feature_extraction.text import CountVectorizer
+
+from relic.data.corpus import HUMAN_CAPTIONS, Corpus
+from relic.measure.classifiers.base import TextForm
+from relic.measure.classifiers.linear import LEAST
+from relic.measure.inputs import Reading, read_captions, usable_labels
+from relic.measure.score import caption_scores, lic_score
+from relic.measure.splits import PAPER_SEEDS, split
+
+PENALTY = 0.1  # C of `linear`
+LINEAR = {"classifier": "linear", "encoder": "", "recipe": "C=0.1", "batching": "", "split": "paired"}  # fmt: skip
+
+
+class Rows:
+    """Captions by image id as rows of a binary table of words and word pairs."""
+
+    def __init__(self, captions: pd.Series):
+        vectorizer = CountVectorizer(
+            binary=True, token_pattern=r"\S+", ngram_range=(1, 2), lowercase=False
+        )
+        self.table = csr_matrix(vectorizer.fit_transform(captions.tolist()), dtype=float)
+        self.images = pd.Index(captions.index)
+
+    def of(self, images) -> np.ndarray:
+        """Numbers of the rows of images."""
+        return self.images.get_indexer(images)
+
+    def scores(self, train: pd.Series, test: pd.Series) -> dict[str, float]:
+        """Train and test on images, given with their classes."""
+        (p,) = self.guesses(self.of(train.index), train.to_numpy(), self.of(test.index))
+        return scores(p, test.to_numpy())
+
+    def guesses(self, train: np.ndarray, classes: np.ndarray, *tests: np.ndarray) -> list[np.ndarray]:  # fmt: skip
+        """Train on some rows; the probability of class 1 for each of others."""
+        seen = self.table[train]
+        kept = np.flatnonzero(np.bincount(seen.indices, minlength=seen.shape[1]) >= LEAST)
+        weights = _optimum(seen[:, kept], np.where(classes == 1, 1.0, -1.0))
+        return [expit(self.table[t][:, kept] @ weights[:-1] + weights[-1]) for t in tests]
+
+
+def _optimum(rows: csr_matrix, signs: np.ndarray) -> np.ndarray:
+    """Weights and intercept of logistic regression, by the steps that scikit-learn takes."""
+    columns, n = rows.T.tocsr(), len(signs)
+    shrink = 1 / (PENALTY * n)
+
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        inner, margin = weights[:-1], signs * (rows @ weights[:-1] + weights[-1])
+        slope = -signs * expit(-margin) / n
+        value = np.logaddexp(0, -margin).sum() / n + shrink / 2 * (inner @ inner)
+        return value, np.append(columns @ slope + shrink * inner, slope.sum())
+
+    options = {"gtol": 1e-4, "ftol": 64 * np.finfo(float).eps, "maxls": 50, "maxiter": 1000}
+    start = np.zeros(rows.shape[1] + 1)
+    return minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
+
+
+def scores(p: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """LIC of a set, AUC (percent) and log-loss, as `relic.measure.score.summary` has them."""
+    ones = int(y.sum())
+    ranks = rankdata(p)[y == 1].sum() - ones * (ones + 1) / 2
+    sure = np.clip(np.where(y == 1, p, 1 - p), 1e-12, 1 - 1e-12)
+    return {
+        "score": lic_score(p, y),
+        "auc": float(100 * ranks / (ones * (len(y) - ones))),
+        "log_loss": float(-np.log(sure).mean()),
+    }
+
+
+def class_mean(p: np.ndarray, y: np.ndarray) -> float:
+    """LIC of a set whose classes are uneven: the mean of the two classes' scores."""
+    each = 100 * caption_scores(p, y)
+    return float((each[y == 0].mean() + each[y == 1].mean()) / 2)
+
+
+class Texts(NamedTuple):
+    """What a classifier reads, by image id: of a captioner, and of people; each side is averaged."""
+
+    model: list[pd.Series]
+    human: list[pd.Series]
+
+
+def texts(
+    corpus: Corpus,
+    captioner: str,
+    vocabulary: str = "captioner",
+    indices: Iterable[int] = range(HUMAN_CAPTIONS),
+) -> Texts:
+    """A captioner's captions, and the human ones of these numbers aligned to its vocabulary."""
+    human = [Reading("human", captioner, "standard", k, vocabulary) for k in indices]
+    model = [Reading("model", captioner)]
+    return Texts(*([read_captions(corpus, r, TextForm()) for r in side] for side in (model, human)))
+
+
+def halves(corpus: Corpus, captioner: str, seed: int) -> tuple[pd.Series, pd.Series]:
+    """Classes by image id of the training and the test side of a paired split."""
+    labels = usable_labels(corpus, Reading("model", captioner), "paired", 0, 0)
+    both = split(labels, "paired", seed)
+    return labels.loc[both.train], labels.loc[both.test]
+
+
+def measure(
+    corpus: Corpus,
+    captioner: str,
+    read: Texts,
+    seeds: Iterable[int] = PAPER_SEEDS,
+    sizes: Iterable[int] = (0,),
+) -> pd.DataFrame:
+    """A row a split, training size (0: all) and side, in the columns that `lic_table` takes.
+
+    The test side of a split stays; of its training side the first images of each class are used, so
+    that larger sets hold the smaller ones.
+    """
+    rows, counted = [], [[Rows(each) for each in side] for side in read]
+    for seed, size in product(seeds, sizes):
+        train, test = halves(corpus, captioner, seed)
+        train = train[train.groupby(train).cumcount() < size // 2] if size else train
+        for side, every in zip(("model", "human"), counted, strict=True):
+            found = [each.scores(train, test) for each in every]
+            rows.append({
+                "corpus": corpus.name, "attribute": corpus.attribute.name, "captioner": captioner,
+                **LINEAR, "side": side, "caption_index": 0, "seed": seed, **pd.DataFrame(found).mean(),
+                "n_train": len(train), "n_test": len(test),
+            })  # fmt: skip
+    return pd.DataFrame(rows)

@@ -1,0 +1,109 @@
+"""Does a verdict hang on the length of captions, or on a few objects? LIC with other texts.
+
+Both give a lic table (`relic.judge.lic`) with one more column, for the captioners of any corpus with
+human captions, an audit's too: `vocabulary` and `indices` are those of its runs.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from functools import cache, partial
+
+import numpy as np
+import pandas as pd
+
+from relic.chapters.learning.fits import Texts, measure, texts
+from relic.chapters.objects import object_names, object_table, without_objects
+from relic.data.corpus import Corpus
+from relic.judge.lic import intervals, lic_table
+from relic.measure.splits import PAPER_SEEDS
+
+TELLING = 10  # objects masked alone
+NOTHING, OBJECTS = "nothing", "all objects"
+AS_WRITTEN, SAME = "as written", "same length"
+
+
+def telling_objects(corpus: Corpus, n: int = TELLING) -> list[str]:
+    """The objects whose naming by people tells most bits about the class, were classes even.
+
+    An object counts where any human caption of the image names it.
+    """
+    images = corpus.human[corpus.human["image_id"].isin(corpus.labels.index)]
+    named = pd.DataFrame(object_table(images["caption"]).astype(float), columns=object_names())
+    named = named.groupby(images["image_id"].to_numpy()).max()
+    by_class = named.groupby(corpus.labels.loc[named.index].to_numpy()).mean()
+    bits = _entropy(by_class.mean()) - by_class.apply(_entropy, axis=1).mean()
+    return list(bits.sort_values(ascending=False).index[:n])
+
+
+def _entropy(share: pd.Series) -> pd.Series:
+    p = share.clip(1e-12, 1 - 1e-12)
+    return -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+
+
+def objects_masked(
+    corpus: Corpus,
+    captioners: Iterable[str] | None = None,
+    seeds: Iterable[int] = PAPER_SEEDS,
+    objects: Iterable[str] | None = None,
+    **reading,
+) -> pd.DataFrame:
+    """LIC (linear) with no object masked, with all of COCO's, and with each of `objects` alone.
+
+    `objects`: the most telling ones by default. The column `masked` says which.
+    """
+    each = telling_objects(corpus) if objects is None else list(objects)
+    masks = {NOTHING: [], OBJECTS: object_names()} | {name: [name] for name in each}
+    changes = {name: partial(_masked, names=frozenset(names)) for name, names in masks.items()}
+    return _changed(corpus, captioners, seeds, "masked", changes, reading)
+
+
+def length_matched(
+    corpus: Corpus,
+    captioners: Iterable[str] | None = None,
+    seeds: Iterable[int] = PAPER_SEEDS,
+    **reading,
+) -> pd.DataFrame:
+    """LIC (linear) of captions as written, and cut: of an image's two, both end where the shorter does.
+
+    Each human caption meets the generated one cut to its length, so both sides are means over as many
+    runs. Columns `length`, and `words_model`, `words_data`: mean tokens of what is read.
+    """
+    changes: dict[str, Callable[[Texts], Texts]] = {AS_WRITTEN: lambda read: read, SAME: _cut}
+    return _changed(corpus, captioners, seeds, "length", changes, reading)
+
+
+def _changed(corpus, captioners, seeds, column: str, changes: dict, reading: dict) -> pd.DataFrame:
+    found = []
+    for captioner in captioners or corpus.captioners:
+        read = texts(corpus, captioner, **reading)
+        for name, change in changes.items():
+            new = change(read)
+            table = lic_table(measure(corpus, captioner, new, seeds)).drop(columns="human")
+            sides = ("words_model", "words_data")
+            table[[*sides]] = [float(np.mean([t.str.count(" ").mean() + 1 for t in side])) for side in new]  # fmt: skip
+            found.append(table.assign(**{column: name}))
+    return pd.concat(found, ignore_index=True)
+
+
+def _masked(read: Texts, names: Collection[str]) -> Texts:
+    if not names:
+        return read
+    masked = cache(partial(without_objects, names=names))
+    return Texts(*([each.map(masked) for each in side] for side in read))
+
+
+def _cut(read: Texts) -> Texts:
+    model, human = [], []
+    for theirs in read.human:
+        ours = read.model[0]
+        shared = ours.index.intersection(theirs.index)
+        pairs = [(a.split(), b.split()) for a, b in zip(ours[shared], theirs[shared], strict=True)]
+        cut = [[" ".join(each[: min(map(len, pair))]) for each in pair] for pair in pairs]
+        for side, texts_of in zip((model, human), zip(*cut, strict=True), strict=True):
+            side.append(pd.Series(texts_of, index=shared, dtype=object))
+    return Texts(model, human)
+
+
+def by_change(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Intervals by captioner and by what was changed."""
+    parts = [intervals(part).assign(**{column: name}) for name, part in table.groupby(column, sort=False)]  # fmt: skip
+    return pd.concat(parts, ignore_index=True)

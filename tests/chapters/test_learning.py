@@ -1,0 +1,109 @@
+"""Learning, length and objects: on the embedded (synthetic) corpus, and on frames made by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from relic.chapters.learning import curves, fits, sensitivity
+from relic.chapters.objects import without_objects
+from relic.data.planted import planted_corpus
+from relic.measure.runs import train
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return planted_corpus("gender", images=1200)
+
+
+def test_a_fit_on_rows_is_the_linear_classifier(corpus):
+    read = fits.texts(corpus, "planted_some")
+    found = fits.measure(corpus, "planted_some", read, seeds=[12]).set_index("side")
+    runs = [train(corpus, "planted_some", seed=12)]
+    runs += [
+        train(corpus, "planted_some", seed=12, side="human", caption_index=k) for k in range(5)
+    ]
+    for name in ("score", "auc", "log_loss"):
+        assert found.loc["model", name] == pytest.approx(runs[0].scores[name], abs=1e-6)
+        human = np.mean([each.scores[name] for each in runs[1:]])
+        assert found.loc["human", name] == pytest.approx(human, abs=1e-6)
+
+
+def test_smaller_training_sets_lie_in_larger_ones_and_are_balanced(corpus):
+    found = fits.measure(
+        corpus, "planted_some", fits.texts(corpus, "planted_some"), [0], (200, 300, 0)
+    )
+    sizes = found.groupby("side")["n_train"].apply(list)["model"]
+    assert sizes[:2] == [200, 300]
+    assert sizes[2] > 300
+    assert found["n_test"].nunique() == 1
+
+
+def test_a_class_mean_counts_both_classes_alike():
+    # class 0: one right at 0.9; class 1: right at 0.8, wrong: (0.9 + 0.4) / 2
+    assert fits.class_mean(np.array([0.1, 0.8, 0.3]), np.array([0, 1, 1])) == pytest.approx(65)
+
+
+def test_captions_are_cut_where_the_shorter_ends():
+    read = fits.Texts(
+        [pd.Series({1: "a b c", 2: "a"}, dtype=object)],
+        [pd.Series({1: "d e", 2: "f g h"}, dtype=object)],
+    )
+    cut = sensitivity._cut(read)
+    assert cut.model[0].tolist() == ["a b", "a"]
+    assert cut.human[0].tolist() == ["d e", "f"]
+
+
+def test_a_phrase_becomes_one_mask_and_other_objects_stay():
+    assert without_objects("a hot dog and a dog", {"hot dog"}) == "a objectword and a dog"
+    assert without_objects("a dog", set()) == "a dog"
+
+
+def test_masking_objects_changes_texts_and_keeps_the_rest(corpus):
+    found = sensitivity.objects_masked(corpus, ["planted_some"], [0], objects=["dog"])
+    assert found["masked"].tolist() == [sensitivity.NOTHING, sensitivity.OBJECTS, "dog"]
+    plain = found.set_index("masked")["lic"]
+    read = fits.texts(corpus, "planted_some")
+    rows = fits.measure(corpus, "planted_some", read, [0]).set_index("side")["score"]
+    assert plain[sensitivity.NOTHING] == pytest.approx(rows["model"] - rows["human"])
+
+
+def test_the_most_telling_object_comes_first(corpus):
+    ids = corpus.labels.index[:400]
+    said = np.where(corpus.labels[ids] == 1, "a dog", "a cat")
+    human = pd.DataFrame({"image_id": ids, "caption_index": 0, "caption": said, "source": "hand"})
+    from dataclasses import replace
+
+    told = sensitivity.telling_objects(replace(corpus, human=human), 2)
+    assert set(told) == {"dog", "cat"}
+
+
+def _lic(value) -> pd.DataFrame:
+    rows = [("one", seed, n, value(n) + seed / 100) for seed in range(3) for n in (100, 200, 400, 800)]  # fmt: skip
+    return pd.DataFrame(rows, columns=["captioner", "seed", "n_train", "lic"])
+
+
+def test_a_curve_of_a_form_is_extrapolated_exactly_by_that_form():
+    table = curves.beyond(_lic(lambda n: 2 + 30 / np.sqrt(n)), np.inf).set_index("form")
+    assert table.loc["1/√n", "lic"] == pytest.approx(2.01)
+    assert "log n" not in table.index
+    back = curves.beyond(_lic(lambda n: 9 - np.log(n)), 1.0, upto=0.5).set_index("form")
+    assert back.loc["log n", "error"] == pytest.approx(0, abs=1e-9)
+    assert back.loc["1/n", "error"] > 0.1
+
+
+def test_more_training_images_are_a_curve_by_captioner_and_score(corpus):
+    read = fits.texts(corpus, "planted_some")
+    found = fits.measure(corpus, "planted_some", read, [0, 12], (200, 0))
+    found = found.assign(images="all", captions=1)
+    for of in ("score", "auc", "bits"):
+        table = curves.by_size(found, of)
+        assert table.groupby("n_train").size().tolist() == [2, 2]
+        assert (table["lic"] == table["lic_model"] - table["lic_data"]).all()
+    means = curves.mean_curve(curves.by_size(found))
+    assert means["lic"].tolist() == pytest.approx((means["lic_model"] - means["lic_data"]).tolist())
+
+
+def test_the_papers_lic_falls_as_lic_d_rises_in_hirota():
+    table = curves.published_levels().query("attribute == 'gender' and source == 'hirota2022'")
+    assert table["LIC"].tolist() == sorted(table["LIC"], reverse=True)
+    assert table["captioners"].eq(9).all()
