@@ -6,22 +6,24 @@ Numbers are written by `relic.numbers`; tables and figures are HTML that stands 
 
 import json
 import re
+from datetime import date
 
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from relic import paths
+from relic import __version__, paths
 from relic.chapters.figures import forest
 from relic.data.attribute import load_attribute
 from relic.errors import RelicError
 from relic.judge import claims
 from relic.judge.claims import SYMBOLS
-from relic.judge.lic import intervals, labelled, lic_table, mean_over_captioners
+from relic.judge.lic import RECIPES, intervals, labelled, lic_table, mean_over_captioners
 from relic.measure.store import Store
-from relic.numbers import number, span
+from relic.numbers import count, number, span
 from relic.page import figure_html, table_html
 from relic.records import grid
 from relic.records.evidence import MAIN, OURS, PAPERS, SHEET, judge_all
+from relic.records.evidence import papers as papers_tables
 from relic.records.published import published
 from relic.records.runs import UNCHANGED, own_frame, read_recorded
 from relic.records.serve import recorded
@@ -30,6 +32,7 @@ from relic.records.tables import read_record, read_table
 ATTRIBUTES = ("gender", "race", "age")
 SOURCES = {OURS: "our runs", **PAPERS, SHEET: "Türk et al., by split"}
 ABSENT = {"word": "not judged yet", "number": "–", "whose": "–", "seeds": "0", "n_test": "–", "surely": "–", "captioners": "–"}  # fmt: skip
+EXAMPLE = 449400  # the image whose captions the landing page quotes
 EQUAL_SIZE = 2190  # gender images, as many as race has
 EQUALIZER, NIC_PLUS = claims.PAIRS[0]
 NINE = list(published("captioners")["captioner"])  # the papers' captioners
@@ -47,7 +50,9 @@ def values() -> dict:
         "lic": {name: levels(table) for name, table in lic.items()},
         "unseen": {name: unseen(name) for name in ("gender", "race")},
         "lstm": {f"claim{n}": _verdict(verdicts, n, "gender", "lstm") for n in "24"},
-        "landing": {"figure": landing_figure(lic)},
+        "landing": {"figure": landing_figure(), "version": __version__, "date": f"{date.today():%d %B %Y}"},
+        "example": example(),
+        "learned": {name: learned(name) for name in (MAIN, "lstm")},
         "verdicts": {"matrix": matrix(verdicts)} | former_rule(verdicts),
         "permuted": {"gender": levels(_lic("gender", labels="permuted"))},
         "papers": papers(),
@@ -123,18 +128,45 @@ def unseen(attribute: str) -> dict:
     }
 
 
-def landing_figure(lic: dict[str, pd.DataFrame]) -> str:
-    """LIC of the nine captioners, gender and race."""
-    table = pd.concat([intervals(lic[name]) for name in ("gender", "race")])
-    axes = forest(table, series="attribute")
-    caption = (
-        f"LIC with 95 % intervals, COCO captions, linear classifier, {table['seeds'].min()} splits; "
-        f"test captions a split: {', '.join(f'{n} {t:.0f}' for n, t in table.groupby('attribute', sort=False)['n_test'].mean().items())}. "
-        "Right of 0, the captioner amplifies."
+def landing_figure() -> str:
+    """Gender LIC of the nine captioners, a colour a classifier, the papers' values in pale."""
+    table = intervals(lic_table(recorded(attribute="gender", recipe=list(RECIPES.values()))))
+    ours = dict(zip(table["classifier"].str.split(" ").str[0], table["classifier"], strict=True))
+    printed = papers_tables("gender")
+    axes = forest(
+        table,
+        series="classifier",
+        papers=printed.assign(classifier=printed["classifier"].map(ours)),
     )
-    drawn = figure_html(axes.figure, "Intervals of LIC for nine captioners, gender and race.", caption)  # fmt: skip
+    splits = table.groupby("classifier", sort=False)["seeds"].max()
+    told = ", ".join(f"{name} {count(n, 'split')}" for name, n in splits.items())
+    caption = (
+        f"Gender LIC, COCO captions: mean and 95 % interval over splits ({told}; no interval from one split). "
+        "Pale bars: the papers' printed values for the same classifier. Right of 0, the captioner amplifies."
+    )
+    alt = "LIC of nine captioners for gender by classifier, with intervals, beside the papers' values."
+    drawn = figure_html(axes.figure, alt, caption)
     plt.close(axes.figure)
     return _block(drawn)
+
+
+def learned(classifier: str) -> dict:
+    """How well a classifier orders captions by gender on either side (AUC), and its mean LIC."""
+    runs = recorded(attribute="gender", classifier=classifier)
+    auc = runs.frame.groupby("side")["auc"].mean()
+    return {
+        "human": number(auc["human"]),
+        "model": number(auc["model"]),
+        "lic": _span(mean_over_captioners(lic_table(runs))),
+    }
+
+
+def example() -> dict:
+    """How sure the linear classifier is of the landing page's example: one image, one split."""
+    runs = recorded(attribute="gender", classifier=MAIN, seed=0, captioner="nic_equalizer")
+    kept = runs.frame.query("caption_index == 0").set_index("side")["key"]
+    scores = runs.outcomes.query(f"image_id == {EXAMPLE}").set_index("key")["score"]
+    return {side: f"{scores[kept[side]]:.0f} %" for side in ("human", "model")}
 
 
 def matrix(verdicts: pd.DataFrame) -> str:
@@ -178,7 +210,7 @@ def former_rule(verdicts: pd.DataFrame) -> dict:
 
 
 def papers() -> dict:
-    """What the papers report beside LIC: hours, RELIC's other recipe, the Equalizer's lead."""
+    """What the papers report beside LIC: hours, Antequera et al.'s other recipe, the Equalizer's lead."""
     hours = published("cost").groupby("source")["hours"].sum()
     lic = published("lic").query("classifier == 'BERT-pre' and variant.isna() and metric != 'LIC'")
     wide = lic.pivot_table(index=["attribute", "captioner", "metric"], columns="source", values="mean")  # fmt: skip

@@ -110,7 +110,7 @@ def aligned(corpus: Corpus, captioner: str) -> pd.DataFrame:
 
 
 def vocabulary_papers() -> pd.DataFrame:
-    """RELIC's tables 3 and 4: age, LIC_M, LIC_D and LIC by vocabulary."""
+    """Antequera et al.'s tables 3 and 4: age, LIC_M, LIC_D and LIC by vocabulary."""
     lic = published("lic").query("source == 'relic2023' and attribute == 'age'")
     lic = lic.assign(way=lic["variant"].isna().map({True: "captioner's", False: "human-top-n"}))
     wide = lic.pivot(index=["classifier", "captioner"], columns=["metric", "way"], values="mean")

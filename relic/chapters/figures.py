@@ -46,7 +46,8 @@ def forest(
     """Means with 95 % intervals, a row each captioner: `table` as `relic.intervals` gives it.
 
     `series`: a column whose values are told apart by colour and marker, the first filled. `papers`: a
-    frame with `captioner, lic`, drawn as grey ticks. `margin`: a dashed line, where less is no difference.
+    frame with `captioner, lic`, drawn as grey ticks; with the column `series` too, as pale bars in its
+    colours. `margin`: a dashed line, where less is no difference.
     """
     kinds = list(table[series].unique()) if series else [""]
     rows = list(dict.fromkeys(table[row]))
@@ -55,12 +56,14 @@ def forest(
     with plt.rc_context(STYLE):
         height = max(1.8, 0.3 * len(rows) * max(1, 0.55 * len(kinds)) + 1.0)
         _, axes = plt.subplots(figsize=(5.2, height))
-        if papers is not None and len(papers):
-            known = papers[papers[row].isin(rows)]
-            axes.plot(known[value], [rows.index(n) for n in known[row]], "|", color="grey", ms=9, mew=1.2,
-                      label="papers", zorder=1)  # fmt: skip
+        beside = papers is not None and series in papers  # papers beside each of the series
+        if papers is not None and not beside:
+            _printed(axes, papers, row, rows, value, "grey", 0, label="papers")
         for number, (kind, shift) in enumerate(zip(kinds, shifts, strict=True)):
             part, colour = table[table[series] == kind] if series else table, palette[number]
+            if beside:
+                own = papers[papers[series] == kind]
+                _printed(axes, own, row, rows, value, (*colour, 0.45), shift)
             at = np.array([rows.index(name) + shift for name in part[row]])
             axes.hlines(at, part["low"], part["high"], color=colour, lw=1.6)
             axes.plot(part[value], at, MARKERS[number % len(MARKERS)], color=colour, ms=5, label=str(kind),
@@ -71,11 +74,18 @@ def forest(
             axes.axvline(margin, color="grey", lw=0.8, ls="--")
         axes.set_yticks(range(len(rows)), rows, fontsize=9)
         axes.set(xlabel=xlabel, ylim=(len(rows) - 0.5, -0.5))
-        shown = len(kinds) * (len(kinds) > 1) + (papers is not None)
+        shown = len(kinds) * (len(kinds) > 1) + (papers is not None and not beside)
         if shown:
             axes.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.4, -0.5 / height),
                         ncols=min(3, shown))  # fmt: skip
     return axes
+
+
+def _printed(axes, papers: pd.DataFrame, row: str, rows: list, value: str, colour, shift, **named):
+    """Printed values as upright bars on the rows of a forest."""
+    known = papers[papers[row].isin(rows)]
+    at = [rows.index(name) + shift for name in known[row]]
+    axes.plot(known[value], at, "|", color=colour, ms=9, mew=1.6, zorder=1, **named)
 
 
 def slopes(frame: pd.DataFrame) -> plt.Axes:

@@ -117,7 +117,7 @@ def _own_share(corpus: Corpus, captioner: str) -> float:
 
 @lru_cache(maxsize=32)
 def _frequent(corpus: Corpus, size: int) -> tuple[str, ...]:
-    """The most frequent words of all human captions, masked (RELIC, appendix C)."""
+    """The most frequent words of all human captions, masked (Antequera et al. 2023, appendix C)."""
     about, texts = corpus.attribute, corpus.human["caption"]
     masked = masked_by(about, texts)
     return tuple(frequent_vocabulary(masked, size))

@@ -110,7 +110,7 @@ def masked_captions(
 
 
 def frequent_vocabulary(masked: Iterable[str], size: int) -> list[str]:
-    """The `size` most frequent words of human captions (RELIC, appendix C), ties in word order.
+    """The `size` most frequent words of human captions, ties in word order (Antequera et al., appendix C).
 
     >>> frequent_vocabulary(["a dog", "a cat", "a dog"], 2)
     ['a', 'dog']

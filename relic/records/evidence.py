@@ -12,7 +12,7 @@ from relic.records.serve import recorded
 PAPER_SEEDS, PAPER_TEST = 10, {"gender": 662, "race": 220, "age": 488}
 PAPERS = {
     "hirota2022": "Hirota et al. 2022",
-    "relic2023": "RELIC 2023",
+    "relic2023": "Antequera et al. 2023",
     "turk2023": "Türk et al. 2023",
 }
 SHEET = "turk2023 spreadsheet"  # its values by split; the others are printed means and spreads
