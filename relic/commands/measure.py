@@ -11,20 +11,20 @@ def calibrate(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="study|grid|curves|length|objects",
+            metavar="intervals|grid|curves|length|objects",
             help="Intervals, bias, training size, caption length, objects masked.",
         ),
-    ] = "study",
+    ] = "intervals",
     corpora: Annotated[int, typer.Option(help="Synthetic corpora; 0: as recorded.")] = 0,
     images: Annotated[int, typer.Option(help="Images of a corpus; 0: as recorded.")] = 0,
     classifier: Annotated[str, typer.Option(help="Grid: only this classifier.")] = "",
 ) -> None:
     """What LIC depends on, into results/calibration/ (synthetic corpora) and results/learning/ (real).
 
-    `study`: coverage and false positives of the intervals. `grid`: bias over gain, size, duplicates,
+    `intervals`: coverage of the candidates for an interval. `grid`: bias over gain, size, duplicates,
     vocabulary, confidence and classifier. `curves`, `length` and `objects` need the real captions. What is recorded already is not computed again.
     """
-    from relic.chapters.calibration import calibrate as run
+    from relic.chapters.calibration.command import calibrate as run
 
     print(f"{len(run(what, corpora, images, classifier)):,} rows recorded of {what}")
 

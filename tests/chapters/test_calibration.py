@@ -13,7 +13,8 @@ import pytest
 from scipy.stats import binom
 
 from relic import paths
-from relic.chapters.calibration import calibrate, figures, grid, nulls, record, study
+from relic.chapters.calibration import figures, grid, nulls, record, study
+from relic.chapters.calibration.command import calibrate
 from relic.errors import RelicError
 
 TINY, SEEDS = 220, (0, 1)
@@ -292,7 +293,7 @@ def test_grid_goes_on_where_it_stopped(tmp_path, monkeypatch):
     [
         ({"what": "guess"}, "curves, length, objects"),
         ({"what": "grid", "classifier": "spacy"}, "bert-pre"),
-        ({"what": "study", "corpora": -1}, "whole numbers"),
+        ({"what": "grid", "corpora": -1}, "whole numbers"),
     ],
 )
 def test_calibrate_refuses_what_it_does_not_know(options, words):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relic.chapters.learning import curves, fits, sensitivity
+from relic.chapters.learning import curves, fits, scores, sensitivity
 from relic.chapters.objects import without_objects
 from relic.data.planted import planted_corpus
 from relic.measure.runs import train
@@ -107,3 +107,29 @@ def test_the_papers_lic_falls_as_lic_d_rises_in_hirota():
     table = curves.published_levels().query("attribute == 'gender' and source == 'hirota2022'")
     assert table["LIC"].tolist() == sorted(table["LIC"], reverse=True)
     assert table["captioners"].eq(9).all()
+
+
+def _runs(rows) -> pd.DataFrame:
+    """Runs of one captioner: seed, side, score, auc, log-loss."""
+    frame = pd.DataFrame(rows, columns=["seed", "side", "score", "auc", "log_loss"])
+    return frame.assign(corpus="hand", attribute="gender", captioner="one", caption_index=0, n_test=9, **fits.LINEAR)  # fmt: skip
+
+
+def test_proper_scores_stand_beside_lic_in_percent():
+    ln2 = np.log(2)
+    runs = _runs([(0, "model", 40, 70, 0.8 * ln2), (0, "human", 35, 71, 0.9 * ln2),
+                  (1, "model", 42, 70, 0.8 * ln2), (1, "human", 36, 69, 0.9 * ln2)])  # fmt: skip
+    (row,) = scores.all_scores(runs).to_dict("records")
+    assert row["LIC"] == pytest.approx(5.5)
+    assert row["ΔAUC"] == pytest.approx(0)
+    assert row["Δbits × 100"] == pytest.approx(10)
+    assert row["normalised LIC × 100"] == pytest.approx(100 * 5.5 / 10.5)  # LIC_D 35.5, floor 25
+    assert row["above 0"] == "? ? ✓"  # two splits: t of 12.7
+
+
+def test_normalised_lic_is_the_ratio_of_means_where_a_split_alone_is_wild():
+    lic = pd.DataFrame({"attribute": "race", "classifier": "x", "seen": "all", "captioner": "one",
+                        "lic_data": [25.1, 34.9], "lic": [3.0, 3.0]})  # fmt: skip
+    found = scores.normalised(lic)[scores.NORMALISED]
+    assert found.mean() == pytest.approx(60)  # 3 / 5
+    assert found.iloc[0] - 60 == pytest.approx(60 - found.iloc[1])

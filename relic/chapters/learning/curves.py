@@ -3,6 +3,8 @@
 `of` is the score that is subtracted, as in `lic_table`: LIC, AUC or bits.
 """
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 
@@ -21,10 +23,16 @@ PARTS = ["lic_model", "lic_data", "lic"]
 FORMS = {"1/n": 1.0, "1/√n": 0.5, "n^(−1/4)": 0.25, "log n": 0.0}  # what a score is linear in
 
 
+@cache
+def real(attribute: str, images: str = EVERY) -> Corpus:
+    """The real captions, on all images or on those of the complete sources."""
+    corpus = load_corpus(attribute, "real")
+    return complete_only(corpus)[0] if images == OLDER else corpus
+
+
 def curve(images: str, attribute: str, captioner: str) -> pd.DataFrame:
     """A row a split, training size and side; `captions`: human ones an image in training, 1 or 5."""
-    corpus = load_corpus(attribute, "real")
-    corpus = complete_only(corpus)[0] if images == OLDER else corpus
+    corpus = real(attribute, images)
     read, sizes = texts(corpus, captioner), (1280, 0) if images == OLDER else SIZES[attribute]
     found = measure(corpus, captioner, read, sizes=sizes).assign(captions=1)
     five = found[found["n_train"] == found["n_train"].max()].assign(captions=5)

@@ -14,11 +14,10 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 from scipy.special import expit
 from scipy.stats import rankdata
-from sklearn.feature_extraction.text import CountVectorizer
 
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.measure.classifiers.base import TextForm
-from relic.measure.classifiers.linear import LEAST
+from relic.measure.classifiers.linear import LEAST, caption_terms
 from relic.measure.inputs import Reading, read_captions, usable_labels
 from relic.measure.score import caption_scores, lic_score
 from relic.measure.splits import PAPER_SEEDS, split
@@ -31,10 +30,9 @@ class Rows:
     """Captions by image id as rows of a binary table of words and word pairs."""
 
     def __init__(self, captions: pd.Series):
-        vectorizer = CountVectorizer(
-            binary=True, token_pattern=r"\S+", ngram_range=(1, 2), lowercase=False
-        )
-        self.table = csr_matrix(vectorizer.fit_transform(captions.tolist()), dtype=float)
+        terms = [caption_terms(caption) for caption in captions]
+        ends, columns = np.cumsum([0, *map(len, terms)]), np.concatenate(terms)
+        self.table = csr_matrix((np.ones(len(columns)), columns, ends))
         self.images = pd.Index(captions.index)
 
     def of(self, images) -> np.ndarray:

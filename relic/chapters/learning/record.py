@@ -7,7 +7,6 @@ import pandas as pd
 from relic.chapters.calibration.record import extend
 from relic.chapters.learning import curves, sensitivity
 from relic.data.captioners import captioner_files, display_names
-from relic.data.load import load_corpus
 from relic.errors import RelicError
 from relic.records.tables import read_table
 
@@ -17,7 +16,7 @@ ATTRIBUTES = ("gender", "race")
 
 def read(part: str) -> pd.DataFrame:
     """A recorded part: `curves`, `length` or `objects`."""
-    return read_table(NAME, part)
+    return read_table(NAME, part).fillna({"encoder": "", "batching": ""})
 
 
 def learn(part: str) -> pd.DataFrame:
@@ -30,13 +29,13 @@ def learn(part: str) -> pd.DataFrame:
     measures = {"length": sensitivity.length_matched, "objects": sensitivity.objects_masked}
     if part not in measures:
         raise RelicError(
-            f"relic calibrate {part}", expected=f"study, grid, curves, {', '.join(measures)}"
+            f"relic calibrate {part}", expected=f"intervals, grid, curves, {', '.join(measures)}"
         )
     names = display_names()
     keys = {names[key]: key for _, key in pairs}
 
     def measure(attribute: str, name: str) -> pd.DataFrame:
-        return measures[part](load_corpus(attribute, "real"), [keys[name]])
+        return measures[part](curves.real(attribute), [keys[name]])
 
     shown = [(attribute, names[key]) for attribute, key in pairs]
     return extend(part, ["attribute", "captioner"], shown, measure, NAME)

@@ -23,7 +23,7 @@ _numbers: dict[str, int] = {}  # word or word pair -> number, as they come
 
 
 @lru_cache(maxsize=500_000)
-def _terms(caption: str) -> np.ndarray:
+def caption_terms(caption: str) -> np.ndarray:
     """Numbers of the distinct words and word pairs of a caption; each caption is read once."""
     words = caption.split()
     terms = dict.fromkeys([*words, *map(" ".join, pairwise(words))])
@@ -47,7 +47,7 @@ class Linear:
         Columns stand in the order in which the training captions first name their terms, so that the
         last bit of a score does not depend on what this process read before.
         """
-        terms = np.concatenate([_terms(caption) for caption in captions])
+        terms = np.concatenate([caption_terms(caption) for caption in captions])
         numbers, first, counts = np.unique(terms, return_index=True, return_counts=True)
         kept = np.flatnonzero(counts >= LEAST)
         kept = kept[np.argsort(first[kept])]
@@ -67,7 +67,7 @@ class Linear:
         return {names[n]: float(self.model.coef_[0, c]) for n, c in self.columns.items()}
 
     def _matrix(self, captions) -> csr_matrix:
-        rows = [_terms(caption) for caption in captions]
+        rows = [caption_terms(caption) for caption in captions]
         table = np.full(len(_numbers) + 1, -1, dtype=np.int64)
         table[list(self.columns)] = list(self.columns.values())
         columns = table[np.concatenate([*rows, np.empty(0, dtype=np.int64)])]
