@@ -1,7 +1,6 @@
 """What an audit reads, joined into a `Corpus`: captions, labels, human captions."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -22,7 +21,7 @@ from relic.auditing.readers import (
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.errors import RelicError
-from relic.measure.inputs import VOCABULARIES, masked_by
+from relic.measure.inputs import VOCABULARIES, own_words
 from relic.measure.splits import FEWEST
 
 NAME = "audited captions"
@@ -190,12 +189,6 @@ def assemble(
         for role, each in zip(roles, rows, strict=False)
     ]
     return Audited(corpus, inputs, usable, number, coverage, notes, files, names)
-
-
-def own_words(captions: Iterable[str], about: Attribute) -> tuple[str, ...]:
-    """A captioner's vocabulary: the words of its captions after masking."""
-    masked = set(masked_by(about, captions))
-    return tuple(sorted({token for caption in masked for token in caption.split()}))
 
 
 def _numbered(frames: list[pd.DataFrame]) -> tuple[list[pd.DataFrame], dict[int, str]]:

@@ -1,5 +1,6 @@
 """`relic sweep` and `relic attribute`: what trains classifiers."""
 
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -63,7 +64,6 @@ def sweep(
 
     Example: relic sweep --attribute gender,race --classifier linear --seeds paper --workers 2
     """
-    from relic.data.attribute import known_attributes
     from relic.data.load import load_corpus
     from relic.measure.sweep import grid
     from relic.measure.sweep import sweep as compute
@@ -72,8 +72,8 @@ def sweep(
 
     if workers < 1:
         raise RelicError(f"--workers {workers}", expected="at least 1")
-    names = known_attributes() if grid_name else attribute.split(",")
-    corpora, runs = {name: load_corpus(name, corpus, images=corpus_images) for name in names}, []
+    names, runs = [] if grid_name else attribute.split(","), []
+    corpora = [load_corpus(name, corpus, images=corpus_images) for name in names]
     shared = {
         "classifier": classifier.split(","), "seed": seed_numbers(seeds), "split": split, "recipe": recipe,
         "batching": batching, "encoder": encoder, "labels": labels, "calibrated": calibrated,
@@ -82,8 +82,10 @@ def sweep(
     if captioner:
         shared["captioner"] = captioner.split(",")
     if grid_name:
-        runs = grid_runs(corpora, grid_name)
-    for found in corpora.values() if not grid_name else ():
+        load = cache(lambda name, attribute: load_corpus(attribute, name))
+        runs = grid_runs(load, grid_name)
+        corpora = [load(*about) for about in {(run.corpus, run.attribute) for run in runs}]
+    for found in corpora if not grid_name else ():
         if side in ("model", "both"):
             runs += grid(found, caption_set=caption_set, **shared)
         if side in ("human", "both"):
@@ -94,7 +96,7 @@ def sweep(
         raise RelicError(f"--side {side}", expected="model, human or both")
     kept, recorded = store_at(store), set() if again else set(read_recorded()["key"])
     wanted = [run for run in runs if run.key not in recorded]
-    new = compute(corpora.values(), wanted, kept, workers=workers, scheduler=scheduler)
+    new = compute(corpora, wanted, kept, workers=workers, scheduler=scheduler)
     known = f", {len(runs) - len(wanted)} recorded in results/" if len(wanted) < len(runs) else ""
     print(f"{len(runs)} runs{known}, {new} of them computed now, in {kept.directory}")
 

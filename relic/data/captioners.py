@@ -1,24 +1,81 @@
-"""The captioners we know: keys, names, their order, their files. Every other module asks here."""
+"""The captioners we know: keys, names, their order, their files. Every other module asks here.
+
+`captioners.yml` has the papers' nine, those found since, and says how to add one; rows of one's own may
+also stand in `captioners/captioners.yml` of the data directory.
+"""
 
 from collections.abc import Iterable
-from functools import cache
+from functools import lru_cache
+from pathlib import Path
 
 import yaml
 
 from relic import paths
 from relic.data.planted.process import CAPTIONERS as PLANTED
+from relic.errors import RelicError
+
+REAL = "COCO captions"  # the corpus of the papers' captioners, on all labelled images
+OWN = "captioners/captioners.yml"  # in the data directory
+FIELDS = ("name", "year", "trained_on", "decoding", "file", "source", "licence", "images", "model",
+          "prompt", "control", "note", "gender", "race", "age")  # fmt: skip
 
 
-@cache
+def registry() -> dict[str, dict]:
+    """Every captioner by key, in the order of tables."""
+    data = paths.real_data()
+    return _read(data / OWN if data else None)
+
+
+@lru_cache(maxsize=4)
+def _read(own: Path | None) -> dict[str, dict]:
+    found: dict[str, dict] = {}
+    for file in [paths.CAPTIONERS, *([own] if own and own.is_file() else [])]:
+        try:
+            rows = yaml.safe_load(file.read_text(encoding="utf-8"))
+            wrong = [key for key, about in rows.items() if key in found or not _sound(about)]
+        except (yaml.YAMLError, UnicodeDecodeError, AttributeError) as error:
+            raise RelicError(f"{file}: {error}", expected="a row a captioner") from error
+        if wrong:
+            raise RelicError(
+                f"{file}: {', '.join(map(str, wrong))}",
+                expected=f"a key of its own; name, images and file; of the fields {', '.join(FIELDS)}",
+            )
+        found |= rows
+    return found
+
+
+def _sound(about) -> bool:
+    known = isinstance(about, dict) and set(about) <= set(FIELDS) and bool(about.get("name"))
+    return known and bool(about.get("images")) == bool(about.get("file"))
+
+
 def captioner_files() -> dict[str, dict]:
-    """The captioners of `captioners.yml`: name, files by attribute and caption set, age column."""
-    return yaml.safe_load(paths.CAPTIONERS.read_text(encoding="utf-8"))
+    """The papers' captioners: name, files by attribute and caption set, age column."""
+    return {key: about for key, about in registry().items() if "images" not in about}
 
 
-@cache
+def image_sets() -> list[str]:
+    """Names of the images that further captioners have captions of."""
+    return list(dict.fromkeys(a["images"] for a in registry().values() if "images" in a))
+
+
+def captioners_of(images: str) -> dict[str, dict]:
+    """The further captioners of these images, by key."""
+    return {key: about for key, about in registry().items() if about.get("images") == images}
+
+
+def corpus_name(images: str = "") -> str:
+    """What runs on these images call their corpus: never that of all images.
+
+    >>> corpus_name("Karpathy test")
+    'COCO captions, Karpathy test images'
+    """
+    return f"{REAL}, {images} images" if images else REAL
+
+
 def display_names() -> dict[str, str]:
-    """Captioner by key, as the papers write it; the embedded corpus's too."""
-    real = {key: about["name"] for key, about in captioner_files().items()}
+    """Captioner by key, as tables show it; the embedded corpus's too."""
+    real = {key: about["name"] for key, about in registry().items()}
     return real | {captioner.key: captioner.name for captioner in PLANTED}
 
 

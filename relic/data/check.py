@@ -27,6 +27,7 @@ DISABLES = {  # what an absent file or directory costs, by the beginning of its 
     "visual_context": "the Gender Score with objects by image",
     "gender_score": "gender-object distances on COCO's training objects",
     "coco": "human captions from COCO's annotation files",
+    "captioners": "captioners since 2020",
 }
 
 

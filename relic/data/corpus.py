@@ -20,7 +20,7 @@ class Corpus:
     `labels`: image id -> 0 or 1, sorted by id.
     `generated`: captioner, caption_set, image_id, caption; rows in the order of the captioner's file.
     `human`: image_id, caption_index (from 0), caption, source; one to five an image, in source order.
-    `vocabularies`: captioner -> its words after masking, as published beside its captions.
+    `vocabularies`: captioner -> its words after masking, as published beside its captions; none: `()`.
     `objects`: image_id, label, probability, source; empty where unknown.
     """
 

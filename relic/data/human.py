@@ -80,16 +80,7 @@ def read_caption_lists(file: Path) -> dict[int, list[str]]:
 def read_coco(file: Path) -> dict[int, list[str]]:
     """Captions by image id from a COCO caption annotation file, in annotation order."""
     mend = "take captions_val2014.json from COCO's annotations_trainval2014.zip"
-    try:
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise RelicError(f"{file} is not UTF-8: {error}", mend=mend) from error
-    except (ValueError, RecursionError) as error:
-        raise RelicError(f"{file} is not JSON (or cut short): {error}", mend=mend) from error
-    except OSError as error:
-        raise RelicError(
-            f"{file} cannot be read: {error.strerror}", expected="a file", mend=mend
-        ) from error
+    content = _json(file, mend)
     annotations = content.get("annotations") if isinstance(content, dict) else None
     if not isinstance(annotations, list):
         raise RelicError(
@@ -98,7 +89,44 @@ def read_coco(file: Path) -> dict[int, list[str]]:
             mend=mend,
         )
     captions: dict[int, list[str]] = {}
-    for number, row in enumerate(annotations):
+    for image_id, text in _captions(file, annotations, mend):
+        captions.setdefault(image_id, []).append(text)
+    return captions
+
+
+def read_results(file: Path, mend: str) -> dict[int, str]:
+    """A captioner's captions by image id from a file in COCO's results format."""
+    rows = _json(file, mend)
+    if not isinstance(rows, list):
+        raise RelicError(
+            f"{file} is no list", expected='[{"image_id": 1, "caption": "..."}]', mend=mend
+        )
+    captions: dict[int, str] = {}
+    for image_id, text in _captions(file, rows, mend):
+        if image_id in captions:
+            raise RelicError(
+                f"{file}: image {image_id} a second time", expected="one caption an image"
+            )
+        captions[image_id] = text
+    return captions
+
+
+def _json(file: Path, mend: str):
+    try:
+        return json.loads(file.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise RelicError(f"{file} is not UTF-8: {error}", mend=mend) from error
+    except (ValueError, RecursionError) as error:
+        raise RelicError(f"{file} is not JSON (or cut short): {error}", mend=mend) from error
+    except OSError as error:
+        raise RelicError(
+            f"{file} cannot be read: {error.strerror}", expected="a file", mend=mend
+        ) from error
+
+
+def _captions(file: Path, rows: list, mend: str) -> Iterator[tuple[int, str]]:
+    """Image id and caption of each row."""
+    for number, row in enumerate(rows):
         fields: dict = row if isinstance(row, dict) else {}
         image_id, text = fields.get("image_id"), fields.get("caption")
         if isinstance(image_id, str) and image_id.isdecimal():
@@ -109,5 +137,4 @@ def read_coco(file: Path) -> dict[int, list[str]]:
                 expected="an image_id (a whole number) and a caption (text)",
                 mend=mend,
             )
-        captions.setdefault(int(str(image_id)), []).append(str(text))
-    return captions
+        yield int(str(image_id)), str(text)

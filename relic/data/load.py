@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from relic import paths
+from relic.data.captioners import corpus_name, image_sets
 from relic.data.corpus import Corpus
 from relic.data.upstream import load_real
 from relic.errors import RelicError
@@ -12,9 +13,13 @@ CHOICES = ("auto", "embedded", "real")
 
 
 def corpus_choice(corpus: str) -> str:
-    """`embedded` or `real`; `auto` means real where RELIC_DATA names a directory."""
-    if corpus not in CHOICES:
-        raise RelicError(f"corpus {corpus!r}", expected=f"one of {', '.join(CHOICES)}")
+    """`embedded`, `real` or an image set (a corpus's own name will do); `auto`: real where RELIC_DATA is set."""
+    choices = [*CHOICES, *image_sets()]
+    corpus = {corpus_name(): "real", **{corpus_name(s): s for s in image_sets()}}.get(
+        corpus, corpus
+    )
+    if corpus not in choices:
+        raise RelicError(f"corpus {corpus!r}", expected=f"one of {', '.join(choices)}")
     if corpus == "auto":
         return "real" if paths.real_data() else "embedded"
     return corpus
@@ -23,12 +28,13 @@ def corpus_choice(corpus: str) -> str:
 def load_corpus(
     attribute: str, corpus: str = "auto", *, images: int = 4000, seed: int = 0
 ) -> Corpus:
-    """The corpus of an attribute. `images` and `seed` describe the embedded corpus only."""
-    if corpus_choice(corpus) == "embedded":
+    """The corpus of an attribute: `embedded` (as `images` and `seed` say), `real` or an image set."""
+    chosen = corpus_choice(corpus)
+    if chosen == "embedded":
         from relic.data.planted import planted_corpus
 
         return planted_corpus(attribute, images=images, seed=seed)
-    return load_real(real_directory(), attribute)
+    return load_real(real_directory(), attribute, "" if chosen == "real" else chosen)
 
 
 def real_directory() -> Path:

@@ -8,14 +8,15 @@ from pathlib import Path
 import pandas as pd
 
 from relic.data.attribute import Attribute, load_attribute
-from relic.data.captioners import captioner_files
+from relic.data.captioners import captioner_files, captioners_of, corpus_name, display_names
 from relic.data.corpus import Corpus
-from relic.data.human import AGE_FILE, HUMAN_ANN, human_captions
+from relic.data.human import AGE_FILE, HUMAN_ANN, human_captions, read_results
 from relic.data.pickles import read_pickle
 from relic.data.rows import is_image_id, is_text
 from relic.errors import RelicError
 
-PARTS = ("bias_data", "age_data", "age_annotations", "coco", "visual_context", "gender_score")
+PARTS = ("bias_data", "age_data", "age_annotations", "coco", "visual_context", "gender_score",
+         "captioners")  # fmt: skip
 GENERATED = ["captioner", "caption_set", "image_id", "caption"]
 
 
@@ -31,8 +32,11 @@ def data_directory(directory: str | Path) -> Path:
     )
 
 
-def load_real(directory: Path, attribute: str) -> Corpus:
-    """The corpus of an attribute, from whichever of its files are in `directory`."""
+def load_real(directory: Path, attribute: str, images: str = "") -> Corpus:
+    """The corpus of an attribute, from whichever of its files are in `directory`.
+
+    `images`: the papers' captioners and further ones on the images that the further ones have.
+    """
     directory, about, asked = data_directory(directory), load_attribute(attribute), attribute
     attribute = about.name
     labels, frames = _read(directory, about)
@@ -42,20 +46,24 @@ def load_real(directory: Path, attribute: str) -> Corpus:
             expected="upstream's layout: bias_data/, age_data/",
             mend="relic data fetch DIR, or relic data check DIR to see what is there",
         )
-    generated = pd.concat(frames, ignore_index=True)
+    further = _further(directory, images, labels) if images else {}
+    if further:
+        labels = labels[labels.index.isin(next(iter(further.values()))["image_id"])]
+    generated = pd.concat([*frames, *further.values()], ignore_index=True)
+    vocabularies = read_vocabularies(directory, list(generated["captioner"].unique()))
     human = human_captions(directory, attribute, labels.index)
     own = HUMAN_ANN.get(attribute, AGE_FILE)
     return Corpus(
-        name="COCO captions",
+        name=corpus_name(images),
         synthetic=False,
         attribute=about,
         labels=labels,
         generated=generated,
         human=human,
-        vocabularies=read_vocabularies(directory, list(generated["captioner"].unique())),
-        display_names={key: files["name"] for key, files in captioner_files().items()},
+        vocabularies=vocabularies | dict.fromkeys(further, ()),
+        display_names=display_names(),
         human_row_order=not human.empty and set(human["source"]) == {own},
-        reload=partial(load_real, directory, asked),
+        reload=partial(load_real, directory, asked, images),
     )
 
 
@@ -70,6 +78,34 @@ def _read(directory: Path, about: Attribute) -> tuple[pd.Series, list[pd.DataFra
     series = pd.Series(labels, name=about.name, dtype="int64").sort_index()
     series.index = series.index.astype("int64").rename("image_id")
     return series, frames
+
+
+def _further(directory: Path, images: str, labels: pd.Series) -> dict[str, pd.DataFrame]:
+    """All captions of the further captioners of these images; each has every labelled one of them."""
+    found: dict[str, pd.DataFrame] = {}
+    for captioner, about in captioners_of(images).items():
+        file, mend = directory / about["file"], f"its source: {about.get('source', 'not stated')}"
+        if not file.exists():
+            continue
+        rows = list(read_results(file, mend).items())
+        frame = pd.DataFrame(rows, columns=["image_id", "caption"])
+        first = next(iter(found.values()), frame)["image_id"]
+        absent = labels.index[labels.index.isin(first) & ~labels.index.isin(frame["image_id"])]
+        if len(absent):
+            raise RelicError(
+                f"{file} has no caption of {len(absent):,} {images} images (the first: {absent[0]})",
+                expected="captions of all images that go by that name",
+                mend=f"another name in `images` of {captioner} in captioners.yml",
+            )
+        found[captioner] = frame.assign(captioner=captioner, caption_set="standard")[GENERATED]
+    if not found:
+        files = ", ".join(about["file"] for about in captioners_of(images).values())
+        raise RelicError(
+            f"{directory} has no captions of {images} images",
+            expected=f"one of {files or 'no file: no captioner has images of that name'}",
+            mend="captioners.yml names their sources; COCO's results format",
+        )
+    return found
 
 
 def _files(attribute: str) -> Iterator[tuple[str, str, dict[str, str]]]:

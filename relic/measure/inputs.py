@@ -88,7 +88,7 @@ def vocabulary(corpus: Corpus, reading: Reading) -> tuple[str, ...] | None:
             expected="model_vocab/ beside the captions",
             mend="relic data fetch DIR, or vocabulary none",
         )
-    own = corpus.vocabularies[reading.captioner]
+    own = corpus.vocabularies[reading.captioner] or _own_words(corpus, reading.captioner)
     share = _own_share(corpus, reading.captioner)
     if share < OWN_WORDS:
         raise RelicError(
@@ -99,6 +99,17 @@ def vocabulary(corpus: Corpus, reading: Reading) -> tuple[str, ...] | None:
     return own if reading.vocabulary == "captioner" else _frequent(corpus, len(own))
 
 
+def own_words(captions: Iterable[str], about: Attribute) -> tuple[str, ...]:
+    """The vocabulary of a captioner that published none: the words of its captions after masking."""
+    masked = set(masked_by(about, captions))
+    return tuple(sorted({token for caption in masked for token in caption.split()}))
+
+
+@lru_cache(maxsize=64)
+def _own_words(corpus: Corpus, captioner: str) -> tuple[str, ...]:
+    return own_words(corpus.captions(captioner), corpus.attribute)
+
+
 @lru_cache(maxsize=64)
 def _own_share(corpus: Corpus, captioner: str) -> float:
     """Share of a captioner's own tokens that its vocabulary holds.
@@ -107,7 +118,7 @@ def _own_share(corpus: Corpus, captioner: str) -> float:
     """
     about, texts = corpus.attribute, corpus.captions(captioner).drop_duplicates().iloc[:2000]
     known = {
-        *corpus.vocabularies[captioner],
+        *(corpus.vocabularies[captioner] or _own_words(corpus, captioner)),
         about.mask_token,
         *load_attribute("gender").masked_words,
     }

@@ -13,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import product
+from operator import attrgetter
 
 from tqdm import tqdm
 
@@ -28,11 +29,15 @@ SLOW = ("lstm", "bert-ft")  # minutes a run: each is a bundle of its own
 LAZY = ("relic.cli", "relic.data.planted", "relic.data.upstream")  # what a worker imports besides
 
 
-Corpora = dict[str, Corpus]  # by attribute
+_SAME = attrgetter(
+    "corpus", "attribute", "captioner", "side", "caption_set", "caption_index", "vocabulary"
+)
+Corpora = dict[tuple[str, str], Corpus]  # by name and attribute
 
 
 def _corpora(given: Corpus | Iterable[Corpus]) -> Corpora:
-    return {c.attribute.name: c for c in ([given] if isinstance(given, Corpus) else given)}
+    every = [given] if isinstance(given, Corpus) else given
+    return {(corpus.name, corpus.attribute.name): corpus for corpus in every}
 
 
 def grid(corpus: Corpus, **choices) -> list[Run]:
@@ -72,7 +77,7 @@ def sweep(
 ) -> int:
     """Compute what the store lacks; returns how many runs that were. Failures are told at the end.
 
-    `corpora`: one, or one an attribute. Other processes load them again, so a corpus that lives in
+    `corpora`: one, or one each name and attribute. Other processes load them again, so a corpus that lives in
     this one only is worked on here.
     """
     missing, known = store.missing(runs), _corpora(corpora)
@@ -108,14 +113,7 @@ def bundles(runs: list[Run]) -> list[Bundle]:
     groups: dict[tuple, list[Run]] = {}
     for number, run in enumerate(runs):
         alone = number if run.classifier in SLOW else -1
-        same = (
-            run.attribute,
-            run.captioner,
-            run.side,
-            run.caption_set,
-            run.caption_index,
-            run.vocabulary,
-        )
+        same = _SAME(run)
         groups.setdefault((*same, run.classifier, run.encoder, alone), []).append(run)
     return [
         Bundle(group[i : i + TOGETHER])
@@ -124,7 +122,7 @@ def bundles(runs: list[Run]) -> list[Bundle]:
     ]
 
 
-def work(loaders: dict[str, partial], bundle: Bundle, directory: str) -> Bundle:
+def work(loaders: dict[tuple[str, str], partial], bundle: Bundle, directory: str) -> Bundle:
     """What a worker process does: the same as this one, on corpora that it loads itself."""
     corpora = {
         name: _loaded(load.func, *load.args, **load.keywords) for name, load in loaders.items()
@@ -141,9 +139,8 @@ def work_on(corpora: Corpora, bundle: Bundle, store: Store) -> Bundle:
     """Each run of a bundle, a failed one without harm to the others."""
     for run in store.missing(bundle.runs):  # another sweep may have been faster
         try:
-            corpus = corpora[run.attribute]
-            known = _again(corpus, run)
-            if known != run:
+            corpus = corpora.get((run.corpus, run.attribute))
+            if corpus is None or _again(corpus, run) != run:
                 raise RelicError(
                     f"this machine's {run.corpus} differ from those the sweep was started with",
                     expected=f"fingerprint {run.fingerprint}, code {run.code}",
@@ -166,8 +163,9 @@ def _again(corpus: Corpus, run: Run) -> Run:
     return describe(corpus, **told)
 
 
-def _loaders(corpora: Corpora, bundle: Bundle) -> dict[str, partial]:
-    loaders = {name: corpora[name].reload for name in {run.attribute for run in bundle.runs}}
+def _loaders(corpora: Corpora, bundle: Bundle) -> dict[tuple[str, str], partial]:
+    wanted = {(run.corpus, run.attribute) for run in bundle.runs}
+    loaders = {name: corpora[name].reload for name in wanted}
     return {name: load for name, load in loaders.items() if load is not None}
 
 

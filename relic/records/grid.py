@@ -3,7 +3,7 @@
 `results/grid.yml` names grids; each has parts, and a part is every combination of its lists.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields
 from itertools import product
 from pathlib import Path
@@ -12,6 +12,7 @@ import pandas as pd
 import yaml
 
 from relic import paths
+from relic.data.captioners import REAL
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.measure.runs import Run, describe
@@ -22,7 +23,7 @@ DEFAULTS = {
     field.name: None if field.default is MISSING else field.default
     for field in fields(Run)
     if field.name not in ("corpus", "fingerprint", "code")  # follow from the captions and the code
-}
+} | {"corpus": REAL}
 NEEDED = [name for name, value in DEFAULTS.items() if value is None]
 
 
@@ -124,8 +125,10 @@ def _state(recorded: int, wanted: int) -> str:
     return "part" if recorded else "not run"
 
 
-def grid_runs(corpora: dict[str, Corpus], name: str, directory: Path = paths.RESULTS) -> list[Run]:
-    """The runs of the grids whose name begins so, described for corpora by attribute."""
+def grid_runs(
+    load: Callable[[str, str], Corpus], name: str, directory: Path = paths.RESULTS
+) -> list[Run]:
+    """The runs of the grids whose name begins so. `load`: a corpus by its name and attribute."""
     every = read(directory)
     parts = [part for part in every if part.grid.startswith(name)]
     if not name or not parts:
@@ -135,7 +138,7 @@ def grid_runs(corpora: dict[str, Corpus], name: str, directory: Path = paths.RES
     for part in parts:
         for values in part.runs():
             told = dict(zip(DEFAULTS, values, strict=True))
-            found.append(describe(corpora[told.pop("attribute")], **told))
+            found.append(describe(load(told.pop("corpus"), told.pop("attribute")), **told))
     return list(dict.fromkeys(found))
 
 

@@ -15,7 +15,14 @@ import pandas as pd
 
 from relic import paths
 from relic.data.attribute import Attribute, load_attribute
-from relic.data.captioners import captioner_files, display_names
+from relic.data.captioners import (
+    REAL,
+    captioner_files,
+    captioners_of,
+    corpus_name,
+    display_names,
+    image_sets,
+)
 from relic.data.corpus import Corpus
 from relic.data.load import GET
 from relic.data.load import load_corpus as load_captions
@@ -37,7 +44,6 @@ from relic.records.runs import (
 )
 from relic.records.tables import read_table
 
-REAL = "COCO captions"
 PLAIN = {  # what is compared unless something else is asked for
     "labels": "true",
     "size": 0,
@@ -52,18 +58,25 @@ class RecordedCorpus:
     """The real captions where they are not: what `results/data` tells of them."""
 
     attribute: Attribute
-    name: str = REAL
+    images: str = ""  # an image set; all by default
     synthetic: bool = False
 
     @property
+    def name(self) -> str:
+        """As its runs call it."""
+        return corpus_name(self.images)
+
+    @property
     def captioners(self) -> list[str]:
-        """Captioners with captions for the attribute, in the papers' order."""
-        return [key for key, files in captioner_files().items() if self.attribute.name in files]
+        """Captioners with captions for the attribute, in the papers' order, then further ones."""
+        papers = [key for key, files in captioner_files().items() if self.attribute.name in files]
+        return [*papers, *(captioners_of(self.images) if self.images else ())]
 
     @cached_property
     def _counts(self) -> pd.DataFrame:
-        labels = read_table("data", "labels")
-        return labels[labels["attribute"] == self.attribute.name]
+        labels = read_table("since" if self.images else "data", "labels")
+        kept = labels["attribute"] == self.attribute.name
+        return labels[kept & (labels["corpus"] == self.name) if self.images else kept]
 
     @property
     def coverage(self) -> str:
@@ -93,9 +106,14 @@ AnyCorpus = Corpus | RecordedCorpus
 def load_corpus(
     attribute: str, corpus: str = "real", *, images: int = 4000, seed: int = 0
 ) -> AnyCorpus:
-    """The corpus of an attribute: `real` (its record where the captions are not), or `embedded`."""
-    if corpus == "real" and paths.real_data() is None:
+    """The corpus of an attribute: `real` or an image set (its record where the captions are not), or `embedded`."""
+    directory = paths.real_data()
+    if corpus == "real" and directory is None:
         return RecordedCorpus(load_attribute(attribute))
+    if corpus in image_sets():
+        files = [about["file"] for about in captioners_of(corpus).values()]
+        if directory is None or not any((directory / file).exists() for file in files):
+            return RecordedCorpus(load_attribute(attribute), corpus)
     return load_captions(attribute, corpus, images=images, seed=seed)
 
 
@@ -235,6 +253,7 @@ def _asked(run: Run) -> tuple:
 
 def _absent(corpus: AnyCorpus, missing: list[Run], wanted: int) -> RelicError:
     first, frame = missing[0], read_recorded()
+    frame = frame[frame["corpus"] == first.corpus]
     alike = frame[(frame["attribute"] == first.attribute) & (frame["classifier"] == first.classifier)
                   & (frame["split"] == first.split) & (frame["side"] == first.side)]  # fmt: skip
     seeds = ", ".join(map(str, sorted(set(alike["seed"])))) or "none"
@@ -248,4 +267,4 @@ def _absent(corpus: AnyCorpus, missing: list[Run], wanted: int) -> RelicError:
 
 def recorded(**values) -> Runs:
     """All recorded runs whose fields have these values: what a table over classifiers starts from."""
-    return Runs(read_recorded().assign(source=RECORDED)).where(**PLAIN | values)
+    return Runs(read_recorded().assign(source=RECORDED)).where(**PLAIN | {"corpus": REAL} | values)

@@ -61,7 +61,12 @@ def test_report_of_the_tiny_directory(tiny, own_manifest):
     assert not gender.as_expected
     assert report.usable
     assert report.modified == report.errors == []
-    assert [m["path"] for m in report.missing] == ["coco", "visual_context", "gender_score"]
+    assert [m["path"] for m in report.missing] == [
+        "coco",
+        "visual_context",
+        "gender_score",
+        "captioners",
+    ]
     text = as_text(report)
     assert "gender  5 images (Male 3, Female 2): the papers have Male 7,466, Female 3,314" in text
     assert "missing captioners: FC, Att2in" in text

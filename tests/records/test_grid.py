@@ -12,7 +12,7 @@ from relic.errors import RelicError
 from relic.records import grid as declared
 from relic.records.runs import check, read_recorded
 
-CORPORA = {"gender": planted_corpus("gender", images=400)}
+CORPUS = planted_corpus("gender", images=400)
 PART = {"status": "complete", "attribute": "gender", "captioner": ["nic", "sat"], "classifier": "linear"}  # fmt: skip
 
 
@@ -77,10 +77,12 @@ def test_a_wrong_declaration_is_named(tmp_path, wrong):
 def test_a_grid_becomes_runs_of_a_corpus(tmp_path):
     planted = PART | {"captioner": ["planted_none"], "seed": [0, 1]}
     write(tmp_path, **{"planted LIC_M": planted, "other": PART})
-    runs = declared.grid_runs(CORPORA, "planted", tmp_path)
+    asked = []
+    runs = declared.grid_runs(lambda *about: asked.append(about) or CORPUS, "planted", tmp_path)
+    assert set(asked) == {("COCO captions", "gender")}
     assert [(run.captioner, run.seed, run.recipe) for run in runs] == [("planted_none", 0, "C=0.1"), ("planted_none", 1, "C=0.1")]  # fmt: skip
     with pytest.raises(RelicError, match="planted LIC_M; other"):
-        declared.grid_runs(CORPORA, "nothing", tmp_path)
+        declared.grid_runs(lambda *_: CORPUS, "nothing", tmp_path)
 
 
 @pytest.fixture

@@ -185,7 +185,7 @@ def test_the_committed_results_are_sound():
 
 
 def test_recorded_linear_runs_can_be_computed_again(real_data):
-    from relic.data.upstream import load_real
+    from relic.data.load import load_corpus
     from relic.measure.runs import compute, describe
 
     recorded = read_recorded()
@@ -205,7 +205,7 @@ def test_recorded_linear_runs_can_be_computed_again(real_data):
                 "size",
             )
         }
-        corpus = load_real(real_data, row["attribute"])
+        corpus = load_corpus(row["attribute"], row["corpus"])
         run = describe(corpus, **told)
         assert run.key == row["key"]
         assert compute(corpus, run).scores["score"] == pytest.approx(row["score"], abs=1e-6)
