@@ -203,7 +203,7 @@ def test_no_link_leads_to_a_local_file(visits):
     )
 
 
-@pytest.mark.parametrize("page", ["lic.html", "embedded_corpus.html"])
+@pytest.mark.parametrize("page", ["words.html", "embedded_corpus.html"])
 def test_maths_is_rendered_without_the_network(visits, page):
     for width in WIDTHS:
         assert visits[page, width]["maths"] > 3
@@ -377,7 +377,7 @@ READ = ("td", "th", "p", ".caption, article figcaption", "details > summary", "a
 @pytest.mark.parametrize("tab", ["light", "dark"], indirect=True)
 def test_text_is_readable(tab, address, notebook_pages, request):
     faint, seen = [], dict.fromkeys(READ, 0)
-    for page in [*notebook_pages, "lic.html", "status.html"]:
+    for page in [*notebook_pages, "words.html", "status.html"]:
         tab.goto(address + page)
         assert request.node.callspec.id == tab.evaluate("document.documentElement.dataset.theme")
         for selector in READ:
