@@ -2,7 +2,9 @@
 
 import html
 import re
+from functools import partial
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -11,6 +13,7 @@ from relic import paths
 from relic.book import book, values
 from relic.errors import RelicError
 from relic.judge.claims import REFUTED, SUPPORTED, UNDECIDED
+from relic.records import evidence
 from relic.records.runs import UNCHANGED, read_recorded
 
 KNOWN = {"claim2": {"gender": {"word": "supported", "number": "1.4"}}, "cost": {"hours": "7"}}
@@ -158,3 +161,38 @@ def test_own_runs_beside_recorded_ones():
 
 def test_no_own_runs():
     assert values.beside_record(pd.DataFrame(), read_recorded()).empty
+
+
+# -- a changed record -----------------------------------------------------------------------------
+
+
+def test_every_estimate_on_the_first_pages_follows_the_record(computed, monkeypatch):
+    """Numbers of index and found are computed: another record gives other ones."""
+    shaken, csv, parquet = np.random.default_rng(0), pd.read_csv, pd.read_parquet
+
+    def changed(frame: pd.DataFrame) -> pd.DataFrame:
+        for name in frame.select_dtypes("float"):
+            frame[name] = frame[name] * shaken.uniform(0.2, 1.8, len(frame))
+        return frame
+
+    def reread(read, file, *options, **named) -> pd.DataFrame:
+        frame = read(file, *options, **named)
+        return changed(frame) if str(paths.RESULTS) in str(file) else frame
+
+    for name, read in (("read_csv", csv), ("read_parquet", parquet)):
+        monkeypatch.setattr(pd, name, partial(reread, read))
+    evidence.ours.cache_clear()
+    try:
+        now = flat(values.values())
+    finally:
+        evidence.ours.cache_clear()
+    before = flat(computed)
+    pages = [(paths.BOOK / name).read_text(encoding="utf-8") for name in ("index.md", "found.md")]
+    estimates = {
+        key
+        for page in pages
+        for key in values.named(page)
+        if re.search(r"\d\.\d|\d %", before[key]) and not key.startswith(("papers.", "landing."))
+    }
+    assert len(estimates) > 30
+    assert [key for key in sorted(estimates) if now[key] == before[key]] == []
