@@ -11,7 +11,7 @@ def calibrate(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="intervals|grid|curves|length|objects",
+            metavar="intervals|grid|wordy|curves|length|objects",
             help="Intervals, bias, training size, caption length, objects masked.",
         ),
     ] = "intervals",

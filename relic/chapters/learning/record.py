@@ -29,7 +29,8 @@ def learn(part: str) -> pd.DataFrame:
     measures = {"length": sensitivity.length_matched, "objects": sensitivity.objects_masked}
     if part not in measures:
         raise RelicError(
-            f"relic calibrate {part}", expected=f"intervals, grid, curves, {', '.join(measures)}"
+            f"relic calibrate {part}",
+            expected=f"intervals, grid, wordy, curves, {', '.join(measures)}",
         )
     names = display_names()
     keys = {names[key]: key for _, key in pairs}

@@ -43,7 +43,7 @@ class PlantedCorpus(Corpus):
     planted: dict[str, PlantedCaptioner] = field(default_factory=dict)
 
     def true_lic(self, captioner: str, vocabulary: Collection[str] | str = "captioner") -> TrueLIC:
-        """True LIC after masking and vocabulary alignment; 0 for a captioner without gain.
+        """True LIC of a sentence after masking and alignment; 0 for a captioner without gain.
 
         `vocabulary`: what human captions are aligned to: "captioner", "none", or a list of words.
         """
@@ -120,7 +120,8 @@ def _draw(images: int, seed: int, captioners: tuple[PlantedCaptioner, ...]) -> _
     frames = []
     for number, captioner in enumerate(captioners):
         own = np.random.Generator(np.random.PCG64([seed, 2, number]))
-        texts = _captions(captioner, classes, kinds, own)
+        said = [_captions(captioner, classes, kinds, own) for _ in range(captioner.sentences)]
+        texts = [" ".join(each) for each in zip(*said, strict=True)]
         rows = {"captioner": captioner.key, "caption_set": "standard", "image_id": ids}
         rows = pd.DataFrame({**rows, "caption": texts})
         frames.append(rows.iloc[np.argsort(own.random(images), kind="stable")])  # own row order
@@ -158,6 +159,7 @@ def _captions(about: PlantedCaptioner, classes, kinds, rng) -> list[str]:
     rich = rng.random(size) >= about.stock
     tails = _signs() if human else lexicon()["fillers"]["tails"]
     pieces.append(_sometimes(_frequent(tails, size, rng), rich))
+    pieces += [_frequent(tails, size, rng) for _ in range(about.fillers)]
     lines = [" ".join(filter(None, words)) for words in zip(*pieces, strict=True)]
     if human:  # people write capitals and, mostly, full stops
         ends = np.where(rng.random(size) < 0.6, ".", "").tolist()

@@ -43,6 +43,8 @@ class PlantedCaptioner:
     vocabulary: float = 0.75  # share of each kind's phrases it has words for, commonest first
     neutral: float = 0.1  # share of captions that name no gender
     misgender: float = 0.05  # share of captions that name the wrong one
+    sentences: int = 1  # captions of the image that it says one after the other
+    fillers: int = 0  # phrases that it adds to each, which tell nothing
 
 
 CAPTIONERS = (
