@@ -9,9 +9,9 @@ import pandas as pd
 from relic.auditing.inputs import Audited
 from relic.chapters.accuracy import scores as accuracy
 from relic.chapters.direction import measure as direction
+from relic.chapters.resample import image_draws
 from relic.data.corpus import Corpus
 from relic.judge.lic import intervals, lic_table
-from relic.judge.resample import image_draws
 from relic.measure.classifiers.base import TextForm
 from relic.measure.inputs import Reading, read_captions, vocabulary
 from relic.measure.runs import describe, fit

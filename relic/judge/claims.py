@@ -17,7 +17,7 @@ import pandas as pd
 from relic.data.captioners import in_order
 from relic.errors import RelicError
 from relic.judge.lic import difference, estimates, mean_over_captioners
-from relic.judge.stats import TEST_TO_TRAIN, Estimate, Interval, estimate, holm
+from relic.judge.stats import TEST_TO_TRAIN, Estimate, Interval, estimate, holm, widened
 
 SUPPORTED, REFUTED, UNDECIDED = "supported", "refuted", "undecided"
 SYMBOLS = {SUPPORTED: "✓", REFUTED: "✗", UNDECIDED: "?"}
@@ -218,7 +218,7 @@ def _noise(x: pd.DataFrame, y: pd.DataFrame) -> np.ndarray:
     """
     x, y = (v.sub(v.mean(axis=1), axis=0) for v in (x, y))
     free, shared = x.shape[1] - 1, x.index.intersection(y.index)
-    own = [v.var().sum() / free * (1 / len(v) + TEST_TO_TRAIN) for v in (x, y)]
+    own = [v.var().sum() / free * widened(len(v)) for v in (x, y)]
     both = 0.0
     if len(shared) > 1:
         a, b = (v.loc[shared] - v.loc[shared].mean() for v in (x, y))

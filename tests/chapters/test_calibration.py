@@ -13,8 +13,9 @@ import pytest
 from scipy.stats import binom
 
 from relic import paths
-from relic.chapters.calibration import figures, grid, nulls, record, study
+from relic.chapters.calibration import figures, grid, intervals, length, nulls, record
 from relic.chapters.calibration.command import calibrate
+from relic.data.planted import PlantedCaptioner, bayes_score, planted_corpus
 from relic.errors import RelicError
 
 TINY, SEEDS = 220, (0, 1)
@@ -87,135 +88,145 @@ def test_pairing_of_two_captioners():
     assert found.loc["NIC", "ratio"] == pytest.approx(1)  # LIC_D does not vary
 
 
+def test_lic_is_made_of_confidence_and_accuracy():
+    """Accuracy 50 and 40, sure 0.8 and 0.5 when right: scores 40 and 20, LIC 20 = 45 · 0.3 + 0.65 · 10."""
+    runs = frame({("nic", "model", 0): [40.0] * 2, ("nic", "human", 0): [20.0] * 2})
+    model = runs.frame["side"] == "model"
+    runs.frame["accuracy"] = np.where(model, 50.0, 40.0)
+    assert nulls.parts(runs)["points"].tolist() == pytest.approx([20, 13.5, 6.5])
+
+
+def test_scores_on_captions_met_before_are_the_rest():
+    """Of 100 test captions 25 are new and score 40; all score 34, so the others score 32."""
+    runs = frame({("nic", "model", 0): [34.0]}, n_unseen=25, unseen_score=40.0)
+    (row,) = nulls.met_before(runs).to_dict("records")
+    assert (row["met before, %"], row["score, new"], row["score, met before"]) == (75, 40, 32)
+
+
 # The study of the intervals
 
 
-def rows(intervals: list[tuple[float, float, float]], true: float = 0.0, gain: float = 0.0):
-    """Rows of a study from (estimate, low, high), the same for every method."""
-    ends = {f"{m}_{end}": k for m in study.METHODS for end, k in (("low", 1), ("high", 2))}
-    return pd.DataFrame(
-        {"gain": gain, "score": "plain", "true_model": 30 + true, "true_data": 30.0, "true_lic": true,
-         "lic_model": 31 + each[0], "lic_data": 31.0, "lic": each[0], "n_train": 90}
-        | {name: each[k] for name, k in ends.items()}
-        for each in intervals
-    )  # fmt: skip
-
-
-FOUR = [(1.0, -1.0, 3.0), (-1.0, -3.0, 1.0), (2.0, 0.5, 3.5), (0.0, -2.0, 2.0)]
-
-
-def shares(table: pd.DataFrame, method: str = "corrected") -> pd.Series:
-    own = table[table["interval"] == study.METHODS[method]]
-    return own.set_index("question")["share"]
+def found_rows(lic: list[float], std: float = 1.0, **options) -> pd.DataFrame:
+    """Rows of a study from estimates by corpus, the same for every number of splits."""
+    each = {f"{name}_{n}": value for n in intervals.SPLITS for name, value in (("lic", lic), ("std", std))}  # fmt: skip
+    seeds = range(len(lic))
+    return pd.DataFrame({"size": "race", "ratio": "race", "corpus_seed": seeds, "gain": 0.0, "true_lic": 0.0,
+                         "lic_folds": lic, "jackknife": std} | each | options)  # fmt: skip
 
 
 def test_exact_interval_inverts_the_binomial_tails():
-    found = study.exact(5, 200)
+    found = intervals.exact(5, 200)
     assert found.mean == 2.5
     assert binom.sf(4, 200, found.low / 100) == pytest.approx(0.025)
     assert binom.cdf(5, 200, found.high / 100) == pytest.approx(0.025)
-    assert study.exact(200, 200).low == pytest.approx(100 * 0.025 ** (1 / 200))
+    assert intervals.exact(200, 200).low == pytest.approx(100 * 0.025 ** (1 / 200))
 
 
-def test_rates_count_what_the_intervals_do():
-    """Mean estimate 0.5. The third interval misses the truth 0; all hold 0.5, its end included."""
-    table = study.rates(rows(FOUR))
-    assert shares(table).to_dict() == {study.TRUTH: 75, study.MEAN: 100, study.ABOVE: 25}
-    first = table.iloc[0]
-    assert (first["corpora"], first["nominal"], first["width"]) == (4, 95, (4 + 4 + 3 + 4) / 4)
-    assert (first["low"], first["high"]) == study.exact(3, 4)[1:]
+def test_coverage_by_hand():
+    """Mean 0. Three splits reach T2 · (1/3 + 1/9)^½ = 2.87 at s = 1: one of four misses it and 0."""
+    table = intervals.coverage(found_rows([-3.0, 1.0, 1.0, 1.0]), 0.25).set_index("interval")
+    three = table.loc["3 splits, 1/J + 1/9"]
+    assert three["width"] == pytest.approx(2 * T2 * (1 / 3 + 1 / 9) ** 0.5, abs=1e-4)
+    assert (three["holds the mean"], three["holds the true LIC"], three["above 0"]) == (75, 75, 0)
+    assert (three["low"], three["high"]) == intervals.exact(3, 4)[1:]
+    assert table.loc["3 splits, 1/J + 0.25", "holds the mean"] == 100  # reach 3.29
+    assert table.loc["40 splits, 1/J", "above 0"] == 75  # reach 0.32
 
 
-def test_rates_tell_coverage_of_the_truth_from_coverage_of_the_mean():
-    """0.5 is found where 3.2 is true: one interval holds the truth, four the mean; power has no nominal."""
-    table = study.rates(rows(FOUR, true=3.2, gain=0.5))
-    assert shares(table, "images")[[study.TRUTH, study.MEAN]].tolist() == [25, 100]
-    nominal = table.set_index("question")["nominal"]
-    assert nominal[study.ABOVE].isna().all()
+def test_rho_is_what_the_variance_over_splits_leaves_out():
+    """Estimates −1 and 1 vary by 2; the splits by 4, of which 1/10 is in the mean: ρ = 2/4 − 1/10."""
+    (row,) = intervals.calibrated(found_rows([-1.0, 1.0], std=2.0)).to_dict("records")
+    assert row["rho"] == pytest.approx(0.4)
 
 
-def test_rates_leave_out_a_method_without_intervals():
-    without = rows(FOUR).assign(images_low=np.nan, images_high=np.nan)
-    assert study.METHODS["images"] not in set(study.rates(without)["interval"])
+def test_a_summary_counts_all_settings():
+    both = pd.concat([found_rows([-3.0, 1, 1, 1]), found_rows([0.0] * 4, gain=0.5, true_lic=4.0)])
+    table = intervals.summary(intervals.coverage(both, 0.25)).set_index("interval")
+    three = table.loc["3 splits, 1/J + 1/9"]
+    assert (three["least"], three["greatest"], three["all settings"]) == (75, 100, 87.5)
+    assert (three["estimates"], three["settings"], three["fits"]) == (8, 2, 3)
 
 
-def test_intervals_over_splits_by_hand():
-    """Differences 1, 3, 5: mean 3, s = 2."""
-    lic = pd.DataFrame({"lic_model": [40.0, 42, 44], "lic_data": 39.0, "lic": [1.0, 3, 5]})
-    found = study.ends(lic)
-    assert found["uncorrected_low"] == pytest.approx(3 - T2 * 2 / 3**0.5, abs=1e-4)
-    assert found["corrected_high"] == pytest.approx(3 + T2 * 2 * (1 / 3 + 1 / 9) ** 0.5, abs=1e-4)
-    assert found["independent_low"] == pytest.approx(found["corrected_low"])  # LIC_D does not vary
-    assert np.isnan(found["images_low"])
+def test_pooling_averages_the_variance_of_a_corpus():
+    """Standard deviations 1 and 7 of one corpus: variance 25 for both."""
+    rows = pd.concat([found_rows([0.0]), found_rows([0.0], std=7.0, gain=0.5)])
+    table = intervals.coverage(rows, 0.25).set_index("interval")
+    pooled = table.loc["10 splits, pooled, 1/J + 0.25", "width"]
+    assert pooled.tolist() == pytest.approx([2 * 2.26216 * (0.35 * 25) ** 0.5] * 2, rel=1e-5)
 
 
-def test_interval_over_images_by_hand():
-    """All images score 60 and, twice, 50: whatever is drawn, the difference is 10."""
-    runs = study.Measured(
-        pd.DataFrame({"key": ["m", "a", "b"], "side": ["model", "human", "human"]}),
-        pd.DataFrame({"key": list("mab") * 5, "image_id": np.repeat(range(5), 3), "score": [60.0, 50, 50] * 5}),
-    )  # fmt: skip
-    found = study.ends(pd.DataFrame({"lic_model": [60.0] * 2, "lic_data": 50.0, "lic": 10.0}), runs)
-    assert (found["images_low"], found["images_high"]) == pytest.approx((10, 10))
+TINY_STUDY = "intervals.IMAGES = {size: {'gender': 260, 'race': 900} for size in ('race', 'gender')}"  # fmt: skip
 
 
-def test_a_corpus_through_the_pipeline():
-    """Both captioners have one LIC_D, and the planted truth; 1004 is divisible by four: scaled too."""
-    found = study.measure(TINY, 1004, SEEDS).set_index(["captioner", "score"])
-    assert set(found.index.unique("score")) == {"plain", "matched", "scaled"}
-    none, gained = (found.loc[each.key] for each in (study.FAITHFUL, study.GAINED))
-    assert none.loc["plain", "lic_data"] == gained.loc["plain", "lic_data"]
-    assert none["true_lic"].eq(0).all()
-    assert gained["true_lic"].gt(4).all()
-    assert np.allclose(found["lic_model"] - found["lic_data"], found["lic"])
-    assert found["images_low"].notna().tolist() == [True, False, False] * 2
+def test_a_corpus_has_three_gains_and_every_fifth_the_jackknife(monkeypatch):
+    exec(TINY_STUDY)
+    plain, many = (intervals.measure("race", "gender", seed) for seed in (20_001, 20_004))
+    assert plain["true_lic"].tolist() == sorted(plain["true_lic"])
+    assert plain["true_lic"].iloc[0] == 0
+    assert plain[["lic_40", "jackknife"]].isna().all(axis=None)
+    assert many[["lic_40", "lic_folds", "jackknife"]].notna().all(axis=None)
+    assert many["jackknife"].gt(0).all()
 
 
 def test_a_killed_study_goes_on_and_ends_as_if_it_had_not_been_killed(tmp_path, monkeypatch):
     code = (
         "from pathlib import Path; from relic import paths; "
         f"paths.RESULTS = Path({str(tmp_path / 'killed')!r}); "
-        f"from relic.chapters.calibration.study import study; study(50, {TINY}, {SEEDS})"
+        f"from relic.chapters.calibration import intervals; {TINY_STUDY}; intervals.study(50)"
     )
     environment = os.environ | {"PYTHONPATH": str(paths.ROOT)}
     process = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL)  # fmt: skip
-    file, deadline = tmp_path / "killed" / "calibration" / "study.csv", time.time() + 120
+    file, deadline = tmp_path / "killed" / "calibration" / "intervals.csv", time.time() + 120
     while not file.exists() and process.poll() is None and time.time() < deadline:
         time.sleep(0.05)
     process.kill()
     process.wait()
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "killed")
-    survivors = record.read("study").groupby("corpus_seed").size()
-    assert survivors.isin([4, 6]).all()  # whole corpora only
+    survivors = record.read("intervals").groupby(intervals.KEYS).size()
+    assert survivors.eq(3).all()  # whole corpora only
 
-    measured, real = [], study.measure
-    monkeypatch.setattr(
-        study, "measure", lambda images, seed, seeds: measured.append(seed) or real(images, seed, seeds)
-    )  # fmt: skip
-    study.study(len(survivors) + 1, TINY, SEEDS)
-    assert measured == [study.FIRST_SEED + len(survivors)]
-    resumed = record.read("study")
+    monkeypatch.setattr(intervals, "IMAGES", {s: {"gender": 260, "race": 900} for s in ("race", "gender")})  # fmt: skip
+    intervals.study(len(survivors) + 1)
+    resumed = record.read("intervals")
+    assert not resumed.duplicated([*intervals.KEYS, "gain"]).any()
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "other")
-    study.study(1, TINY, SEEDS)
-    first = resumed[resumed["corpus_seed"] == study.FIRST_SEED].reset_index(drop=True)
-    pd.testing.assert_frame_equal(first, record.read("study"))
+    intervals.study(1)
+    first = resumed[resumed["corpus_seed"] == intervals.FIRST_SEED].reset_index(drop=True)
+    pd.testing.assert_frame_equal(first, record.read("intervals"))
     assert (tmp_path / "other" / "calibration" / "provenance.json").exists()
 
 
-def test_the_recorded_study_can_be_computed_again():
-    """One recorded corpus; part of the record was bootstrapped with other draws."""
-    known = record.read("study").query("images == @study.IMAGES and corpus_seed == 1001")
-    known = known[known["score"] == "plain"].set_index("captioner")
-    again = study.measure(study.IMAGES, 1001).query("score == 'plain'").set_index("captioner")
-    for column, near in (("lic", 1e-3), ("corrected_low", 1e-3), ("images_low", 0.5)):
-        assert again[column].to_numpy() == pytest.approx(known[column].to_numpy(), abs=near)
+def test_a_recorded_corpus_can_be_computed_again():
+    known = record.read("intervals").query("size == 'race' and ratio == 'gender' and corpus_seed == 20_001")  # fmt: skip
+    again = intervals.measure("race", "gender", 20_001)
+    for column in ("lic_10", "std_10", "lead_3"):
+        assert again[column].to_numpy() == pytest.approx(known[column].to_numpy(), abs=1e-3)
 
 
-def test_the_recorded_study_is_whole():
-    plain = record.read("study").query("score == 'plain' and images == @study.IMAGES")
-    assert plain.groupby("captioner")["corpus_seed"].nunique().min() >= 200
-    assert not plain.duplicated(["captioner", "corpus_seed"]).any()
-    assert plain["n_seeds"].eq(10).all()
+# Wordy captioners
+
+
+def test_a_caption_of_one_sentence_has_the_score_of_its_process():
+    words = frozenset(planted_corpus("gender", images=100).vocabularies["planted_none"])
+    for gain in (0.0, 1.0):
+        assert length.whole_bayes("gender", gain, words, 1) == pytest.approx(bayes_score("gender", gain, words))  # fmt: skip
+    one, two = (length.whole_bayes("gender", 0.0, words, k) for k in (1, 2))
+    assert two > one + 1  # says more, amplifies nothing
+
+
+def test_a_wordy_captioner_says_more_of_the_same_and_others_stay_as_they_were():
+    plain, wordy = (PlantedCaptioner("one", "One", 0.0, sentences=k, fillers=k - 1) for k in (1, 2))
+    short, long = (planted_corpus("gender", images=200, captioners=(c,)) for c in (plain, wordy))
+    words = [c.captions("one").str.split().str.len().mean() for c in (short, long)]
+    assert words[1] > 2 * words[0]
+    assert short.human.equals(long.human)
+    assert long.true_lic("one").lic == 0
+
+
+def test_the_recorded_lengths_have_their_truths():
+    table = length.length_table(record.read("length"))
+    assert table.query("gain == 0")["true LIC"].eq(0).all()
+    assert table["corpora"].min() >= 2
 
 
 # The grid of biases
@@ -231,7 +242,8 @@ def row(lic: float, gain=1.0, true_lic=10.0, corpus_seed=0, score="plain", **opt
 
 def test_bias_by_hand():
     """Estimates 1, −1, 2, 0 around a truth of 2: bias −1.5, s = 1.29099."""
-    found = grid.bias_table(rows(FOUR, true=2.0), ["gain"]).iloc[0]
+    rows = pd.DataFrame([row(lic, true_lic=2.0) for lic in (1.0, -1.0, 2.0, 0.0)])
+    found = grid.bias_table(rows, ["gain"]).iloc[0]
     assert (found["corpora"], found["bias"]) == (4, pytest.approx(-1.5))
     assert found["high"] - found["bias"] == pytest.approx(T3 * 1.29099 / 2, abs=1e-4)
     assert found["bias of LIC_M"] == pytest.approx(-0.5)  # 31.5 of 32

@@ -17,10 +17,10 @@ from relic.chapters.direction.measure import (
     neutralised,
     words_of,
 )
+from relic.chapters.resample import image_draws
 from relic.data.attribute import load_attribute
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
-from relic.judge.resample import image_draws
 from relic.page import table_html
 from relic.records.tables import home, read_table
 

@@ -106,3 +106,10 @@ def test_ratio_bootstrap_keeps_pairs_together():
     sums = np.column_stack([shared + 2, shared])  # one is always 2 above the other
     found = stats.ratio_bootstrap(sums, np.ones((400, 2)), [1, -1])[0]
     assert found == pytest.approx((2, 2, 2), abs=1e-3)
+
+
+def test_more_than_ten_splits_do_not_narrow_the_error():
+    ten, forty = (stats.from_spread(0.0, 2.0, n) for n in (10, 40))
+    assert ten.error == forty.error == pytest.approx(2 * (1 / 10 + 1 / 9) ** 0.5)
+    assert stats.from_spread(0.0, 2.0, 3).error == pytest.approx(2 * (1 / 3 + 1 / 9) ** 0.5)
+    assert stats.from_spread(0.0, 2.0, 40, test_to_train=0.0).error == pytest.approx(2 / 40**0.5)

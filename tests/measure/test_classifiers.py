@@ -106,6 +106,17 @@ def test_the_lstm_learns(task, monkeypatch):
     assert ((logits > 0) == classes[120:]).mean() > 0.75
 
 
+def test_a_tuned_lstm_takes_the_rate_that_learns(task, monkeypatch):
+    captions, classes = task
+    monkeypatch.setattr("relic.measure.classifiers.lstm.RATES", (1e-9, 5e-3))
+    monkeypatch.setattr("relic.measure.classifiers.lstm.EPOCHS", 8)
+    model = LSTM("tuned").fit(captions[:120], classes[:120], 0)
+    assert model.rate == 5e-3
+    assert 1 <= model.epochs <= 8
+    plain = LSTM(f"{model.rate}x{model.epochs}").fit(captions[:120], classes[:120], 0)
+    assert (plain.logits(captions[120:]) == model.logits(captions[120:])).all()  # trained on all
+
+
 def test_packed_and_bucketed_give_the_same_logits_for_the_same_weights(task):
     captions, classes = task
     model = LSTM(batching="bucketed")

@@ -25,10 +25,10 @@ from pycocoevalcap.rouge.rouge import Rouge
 from pycocoevalcap.tokenizer import ptbtokenizer
 
 from relic.chapters.accuracy.turk import CHARACTER_BLEU, RAW_CIDER, character_bleu
+from relic.chapters.resample import image_draws, interval
 from relic.data.captioners import display_names, in_order
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
-from relic.judge.resample import image_draws, interval
 from relic.measure.text import tokenize
 from relic.records.runs import OWN
 from relic.records.serve import AnyCorpus

@@ -13,11 +13,15 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
+from scipy.stats import binomtest
 
-from relic.chapters.calibration.record import extend
+from relic.chapters.calibration.record import NAME, extend, read
 from relic.chapters.learning.fits import Rows, class_mean, halves, texts
 from relic.data.planted import CAPTIONERS, PlantedCorpus, planted_corpus
+from relic.judge.stats import Interval
 from relic.measure.score import lic_score
+from relic.records.tables import home
 
 GAINS = (0.0, 0.5, 1.5)
 PLANTED = tuple(replace(CAPTIONERS[0], key=f"gain {g:g}", name=f"gain {g:g}", gain=g) for g in GAINS)  # fmt: skip
@@ -27,6 +31,8 @@ FIRST_SEED, MANY_EVERY = 20_000, 5  # every fifth corpus has forty splits and th
 SPLITS = (3, 10, 40)
 FOLDS = 10
 KEYS = ["size", "ratio", "corpus_seed"]
+SMALLER = "142 test images"
+COLUMNS = [*KEYS, "gain", "true_lic", *(f"{of}_{n}" for n in SPLITS for of in ("lic", "std")), "lic_folds", "jackknife"]  # fmt: skip
 RATIOS = {"gender": "1 : 2.2", "race": "1 : 9"}
 
 
@@ -44,9 +50,9 @@ def measure(size: str, ratio: str, corpus_seed: int) -> pd.DataFrame:
     """A row a gain. The class ratio is that of the planted attribute of its name."""
     images = IMAGES[size][ratio]
     corpus = planted_corpus(ratio, images=images, seed=corpus_seed, captioners=PLANTED)
-    many = size == "race" and corpus_seed % MANY_EVERY == 0
-    read = [texts(corpus, PLANTED[0].key), *(texts(corpus, p.key, indices=()) for p in PLANTED[1:])]
-    rows = [Rows(each) for side in (*(t.model for t in read), read[0].human) for each in side]
+    many = size == "race" and corpus_seed % MANY_EVERY == MANY_EVERY - 1
+    said = [texts(corpus, PLANTED[0].key), *(texts(corpus, p.key, indices=()) for p in PLANTED[1:])]
+    rows = [Rows(each) for side in (*(t.model for t in said), said[0].human) for each in side]
     by_split = np.array([_split(corpus, rows, seed) for seed in range(SPLITS[-1 if many else -2])])
     folds = jackknife(corpus.labels, rows, corpus_seed) if many else (np.full(3, np.nan),) * 2
     found = []
@@ -113,3 +119,94 @@ def jackknife(labels: pd.Series, rows: list[Rows], seed: int) -> tuple[np.ndarra
 def _balanced(rows: np.ndarray, y: np.ndarray) -> np.ndarray:
     ones = rows[y[rows] == 1]
     return np.concatenate([ones, rows[y[rows] == 0][: len(ones)]])
+
+
+def recorded() -> pd.DataFrame:
+    """All corpora: of this study, and 200 of the first, which had 2,300 images and ten splits.
+
+    The first went through the whole pipeline (gains 0 and 0.5; its code is in the history, at the
+    commit that `provenance.json` names): the same estimate and spread over splits.
+    """
+    first = read("study").query("score == 'plain'")
+    first = first.rename(columns={"lic": "lic_10", "std_lic": "std_10"})
+    first = first[["corpus_seed", "gain", "true_lic", "lic_10", "std_10"]]
+    parts = [first.assign(size=SMALLER, ratio="gender")]
+    if (home(NAME) / "intervals.csv").exists():
+        parts.append(read("intervals"))
+    return pd.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
+
+
+def candidates(rho: float) -> dict[str, tuple[str, float, float, int]]:
+    """Name: quantity, factor of the variance over splits, degrees of freedom, fits a captioner needs.
+
+    `rho` is what splits of the same images share, beside 1/J; a fit is one classifier on one split.
+    """
+    found = {}
+    for n in SPLITS:
+        found[f"{n} splits, 1/J"] = (str(n), 1 / n, n - 1, n)
+        found[f"{n} splits, 1/J + 1/9"] = (str(n), 1 / n + 1 / 9, n - 1, n)
+        found[f"{n} splits, 1/J + {rho:g}"] = (str(n), 1 / n + rho, n - 1, n)
+    found["40 splits, 1/10 + 1/9"] = ("40", 1 / 10 + 1 / 9, 39, 40)  # as `relic.judge.stats`
+    found[f"10 splits, pooled, 1/J + {rho:g}"] = ("pooled", 1 / 10 + rho, 9, 10)
+    found["ten folds, jackknife"] = ("folds", 1.0, FOLDS - 1, 55)
+    return found
+
+
+def calibrated(rows: pd.DataFrame, splits: int = 10) -> pd.DataFrame:
+    """ρ by setting: variance of the mean over corpora in units of the variance over splits, less 1/J."""
+    found = []
+    for (size, ratio, gain), part in rows.groupby(["size", "ratio", "gain"]):
+        known = part.dropna(subset=f"lic_{splits}")
+        rho = known[f"lic_{splits}"].var() / (known[f"std_{splits}"] ** 2).mean() - 1 / splits
+        found.append({"size": size, "class ratio": RATIOS[ratio], "gain": gain, "rho": rho, "corpora": len(known)})  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def coverage(rows: pd.DataFrame, rho: float) -> pd.DataFrame:
+    """How often each candidate holds the estimand, by size, class ratio and gain; exact 95 % intervals.
+
+    The estimand of a setting is the mean of all its estimates. `true`: how often the true LIC of a
+    perfect classifier is held; `above 0`: how often amplification is found (without gain: falsely).
+    """
+    found, by = [], ["size", "ratio", "corpus_seed"]
+    pooled = np.sqrt((rows["std_10"] ** 2).groupby([rows[k] for k in by]).transform("mean"))
+    rows = rows.assign(lic_pooled=rows["lic_10"], std_pooled=pooled, std_folds=rows["jackknife"])
+    for name, (of, factor, df, fits) in candidates(rho).items():
+        for (size, ratio, gain), part in rows.groupby(["size", "ratio", "gain"]):
+            known = part.dropna(subset=[f"lic_{of}", f"std_{of}"])
+            if known.empty:
+                continue
+            reach = stdtrit(df, 0.975) * np.sqrt(factor) * known[f"std_{of}"]
+            lic, target = known[f"lic_{of}"], part["lic_10"].mean()
+            held = ((lic - target).abs() <= reach).sum()
+            share = exact(int(held), len(known))
+            found.append({
+                "interval": name, "size": size, "class ratio": RATIOS[ratio], "gain": gain, "holds the mean": share.mean,
+                "low": share.low, "high": share.high, "holds the true LIC": 100 * ((lic - known["true_lic"]).abs() <= reach).mean(),
+                "above 0": 100 * (lic > reach).mean(), "width": 2 * reach.mean(), "corpora": len(known), "fits": fits,
+            })  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """A row a candidate: least and greatest coverage over the settings, all settings together, width."""
+    found = []
+    for name, part in table.groupby("interval", sort=False):
+        held = round(float((part["holds the mean"] * part["corpora"]).sum()) / 100)
+        share = exact(held, int(part["corpora"].sum()))
+        found.append({
+            "interval": name, "all settings": share.mean, "low": share.low, "high": share.high,
+            "least": part["holds the mean"].min(), "greatest": part["holds the mean"].max(),
+            "width": part["width"].mean(), "settings": len(part), "estimates": int(part["corpora"].sum()), "fits": part["fits"].iloc[0],
+        })  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def exact(hits: int, n: int) -> Interval:
+    """A share in percent with its exact 95 % interval (Clopper & Pearson 1934).
+
+    >>> [round(value, 1) for value in exact(0, 10)]  # high: 1 - 0.025 ** (1 / 10)
+    [0.0, 0.0, 30.8]
+    """
+    low, high = binomtest(hits, n).proportion_ci(0.95, method="exact")
+    return Interval(100 * hits / n, 100 * float(low), 100 * float(high))

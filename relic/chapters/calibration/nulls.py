@@ -27,6 +27,40 @@ def chance(runs) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def parts(runs) -> pd.DataFrame:
+    """LIC as what accuracy and what confidence make of it: means over captioners, intervals over splits.
+
+    A score is accuracy times confidence when right, so LIC is the mean accuracy of the two sides times
+    their difference in confidence, plus the mean confidence times their difference in accuracy.
+    """
+    frame = runs.frame.assign(sure=runs.frame["score"] / runs.frame["accuracy"])
+    wide = frame.groupby(["captioner", "seed", "side"])[["score", "accuracy", "sure"]].mean()
+    model, human = (wide.xs(side, level="side") for side in ("model", "human"))
+    apart, middle = model - human, (model + human) / 2
+    found = {
+        "LIC": apart["score"],
+        "by confidence": middle["accuracy"] * apart["sure"],
+        "by accuracy": middle["sure"] * apart["accuracy"],
+    }
+    each = {name: estimate(v.groupby("seed").mean()).interval() for name, v in found.items()}
+    rows = [(name, *interval) for name, interval in each.items()]
+    return pd.DataFrame(rows, columns=["part", "points", "low", "high"])
+
+
+def met_before(runs) -> pd.DataFrame:
+    """Score by side on test captions that training held, as the classifier reads them, and on new ones."""
+    rows = []
+    for side, part in runs.frame.groupby("side", sort=False):
+        new, met = part["n_unseen"], part["n_test"] - part["n_unseen"]
+        unseen = (part["unseen_score"].fillna(0) * new).sum()
+        row = {"captions": {"model": "generated", "human": "human"}[side]}
+        row |= {"met before, %": 100 * met.sum() / part["n_test"].sum()}
+        row |= {"score, new": unseen / new.sum()}
+        total = (part["score"] * part["n_test"]).sum()
+        rows.append(row | {"score, met before": (total - unseen) / met.sum(), "runs": len(part)})
+    return pd.DataFrame(rows)
+
+
 def human_zero(runs) -> pd.DataFrame:
     """Each human caption in the captioner's place, the others as the data.
 

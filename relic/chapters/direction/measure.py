@@ -16,11 +16,11 @@ from relic.chapters.direction.amplification import (
     objects_to_attribute,
 )
 from relic.chapters.objects import object_names, object_table
+from relic.chapters.resample import image_draws, interval
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import Corpus
 from relic.data.load import load_corpus
 from relic.errors import RelicError
-from relic.judge.resample import image_draws, interval
 from relic.measure.text import TREEBANK, tokenize, tokenizer
 from relic.records.tables import read_table, write_record
 

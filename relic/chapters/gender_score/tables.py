@@ -13,8 +13,8 @@ import pandas as pd
 from relic.chapters.gender_score.score import cooccurrence, estimated, ratio_to_men
 from relic.chapters.gender_score.study import Study
 from relic.chapters.gender_score.wording import PERSONS
+from relic.chapters.resample import image_draws, interval
 from relic.errors import RelicError
-from relic.judge.resample import image_draws, interval
 from relic.measure.text import tokenize
 
 DISTANCE, SCORE = "Gender Object Distance", "Gender Score"  # the paper's names of the methods

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from relic.chapters.resample import image_draws, interval
 from relic.errors import RelicError
-from relic.judge.resample import image_draws, interval
 
 
 def test_every_draw_has_as_many_images_as_there_are():
