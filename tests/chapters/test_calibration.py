@@ -124,7 +124,7 @@ def test_exact_interval_inverts_the_binomial_tails():
 
 def test_coverage_by_hand():
     """Mean 0. Three splits reach T2 · (1/3 + 1/9)^½ = 2.87 at s = 1: one of four misses it and 0."""
-    table = intervals.coverage(found_rows([-3.0, 1.0, 1.0, 1.0]), 0.25).set_index("interval")
+    table = intervals.coverage(found_rows([-3.0, 1.0, 1.0, 1.0]), 0.25, 1).set_index("interval")
     three = table.loc["3 splits, 1/J + 1/9"]
     assert three["width"] == pytest.approx(2 * T2 * (1 / 3 + 1 / 9) ** 0.5, abs=1e-4)
     assert (three["holds the mean"], three["holds the true LIC"], three["above 0"]) == (75, 75, 0)
@@ -141,7 +141,7 @@ def test_rho_is_what_the_variance_over_splits_leaves_out():
 
 def test_a_summary_counts_all_settings():
     both = pd.concat([found_rows([-3.0, 1, 1, 1]), found_rows([0.0] * 4, gain=0.5, true_lic=4.0)])
-    table = intervals.summary(intervals.coverage(both, 0.25)).set_index("interval")
+    table = intervals.summary(intervals.coverage(both, 0.25, 1)).set_index("interval")
     three = table.loc["3 splits, 1/J + 1/9"]
     assert (three["least"], three["greatest"], three["all settings"]) == (75, 100, 87.5)
     assert (three["estimates"], three["settings"], three["fits"]) == (8, 2, 3)
@@ -150,7 +150,7 @@ def test_a_summary_counts_all_settings():
 def test_pooling_averages_the_variance_of_a_corpus():
     """Standard deviations 1 and 7 of one corpus: variance 25 for both."""
     rows = pd.concat([found_rows([0.0]), found_rows([0.0], std=7.0, gain=0.5)])
-    table = intervals.coverage(rows, 0.25).set_index("interval")
+    table = intervals.coverage(rows, 0.25, 1).set_index("interval")
     pooled = table.loc["10 splits, pooled, 1/J + 0.25", "width"]
     assert pooled.tolist() == pytest.approx([2 * 2.26216 * (0.35 * 25) ** 0.5] * 2, rel=1e-5)
 

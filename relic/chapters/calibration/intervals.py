@@ -162,10 +162,11 @@ def calibrated(rows: pd.DataFrame, splits: int = 10) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def coverage(rows: pd.DataFrame, rho: float) -> pd.DataFrame:
+def coverage(rows: pd.DataFrame, rho: float, fewest: int = 20) -> pd.DataFrame:
     """How often each candidate holds the estimand, by size, class ratio and gain; exact 95 % intervals.
 
-    The estimand of a setting is the mean of all its estimates. `true`: how often the true LIC of a
+    The estimand of a setting is the mean of all its estimates; settings with fewer than `fewest` corpora
+    are left out. `true`: how often the true LIC of a
     perfect classifier is held; `above 0`: how often amplification is found (without gain: falsely).
     """
     found, by = [], ["size", "ratio", "corpus_seed"]
@@ -174,7 +175,7 @@ def coverage(rows: pd.DataFrame, rho: float) -> pd.DataFrame:
     for name, (of, factor, df, fits) in candidates(rho).items():
         for (size, ratio, gain), part in rows.groupby(["size", "ratio", "gain"]):
             known = part.dropna(subset=[f"lic_{of}", f"std_{of}"])
-            if known.empty:
+            if len(known) < fewest:
                 continue
             reach = stdtrit(df, 0.975) * np.sqrt(factor) * known[f"std_{of}"]
             lic, target = known[f"lic_{of}"], part["lic_10"].mean()
