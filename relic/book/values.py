@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from relic import __version__, paths
+from relic.chapters.extensions import mean_of_folds
 from relic.chapters.figures import forest
 from relic.data.attribute import load_attribute
 from relic.errors import RelicError
@@ -120,7 +121,9 @@ def unseen(attribute: str) -> dict:
     """The same on captions that training did not hold, LIC_D on the same test images."""
     lic = _lic(attribute, seen="unseen")
     judged, lead = claims.amplification(lic), claims.equalizer(lic)
+    grouped = lic_table(recorded(attribute=attribute, classifier=MAIN, split="grouped"))
     return levels(lic) | {
+        "grouped": _span(mean_of_folds(grouped)),
         "surely": str(judged.surely),
         "word": f"{judged.symbol} {judged.word}",
         "lead": span(lead.estimate, lead.low, lead.high),
