@@ -4,10 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relic.chapters.learning import curves, fits, scores, sensitivity
+from relic.chapters.learning import curves, fits, record, scores, sensitivity
 from relic.chapters.objects import without_objects
+from relic.data.attribute import load_attribute
 from relic.data.planted import planted_corpus
+from relic.errors import RelicError
+from relic.judge.lic import lic_table
 from relic.measure.runs import train
+from relic.records.serve import RecordedCorpus, recorded
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +108,9 @@ def test_more_training_images_are_a_curve_by_captioner_and_score(corpus):
 
 
 def test_the_papers_lic_falls_as_lic_d_rises_in_hirota():
-    table = curves.published_levels().query("attribute == 'gender' and source == 'hirota2022'")
+    table = curves.published_levels().query(
+        "attribute == 'gender' and source == 'Hirota et al. 2022'"
+    )
     assert table["LIC"].tolist() == sorted(table["LIC"], reverse=True)
     assert table["captioners"].eq(9).all()
 
@@ -133,3 +139,50 @@ def test_normalised_lic_is_the_ratio_of_means_where_a_split_alone_is_wild():
     found = scores.normalised(lic)[scores.NORMALISED]
     assert found.mean() == pytest.approx(60)  # 3 / 5
     assert found.iloc[0] - 60 == pytest.approx(60 - found.iloc[1])
+
+
+def test_survival_needs_every_test():
+    sure, unsure = ([(c, s, v + s / 10) for c, v in (("NIC", 5.0), ("SAT", x)) for s in range(3)] for x in (4.0, 0.0))  # fmt: skip
+    tables = {n: pd.DataFrame(rows, columns=["captioner", "seed", "lic"]) for n, rows in (("a", sure), ("b", unsure))}  # fmt: skip
+    found = scores.survival(tables).set_index("captioner")
+    assert found.loc["NIC"].tolist() == ["✓", "✓", "✓"]
+    assert found.loc["SAT"].tolist() == ["✓", "?", ""]
+
+
+def test_classifiers_are_compared_on_the_splits_that_all_have():
+    linear = _runs(
+        [(s, side, v, 70, 0.5) for s in (0, 1) for side, v in (("model", 40), ("human", 35))]
+    )
+    lstm = _runs([(0, "model", 41, 60, 0.5), (0, "human", 26, 50, 0.5)])
+    lstm = lstm.assign(classifier="lstm", recipe="upstream", batching="bucketed")
+    found = scores.learned(pd.concat([linear, lstm])).set_index("classifier")
+    assert found["splits"].tolist() == [1, 1]
+    assert found.loc["lstm", ["AUC, human", "LIC"]].tolist() == [50, 15]
+    assert found.loc["linear", "LIC"] == 5
+
+
+def test_the_record_serves_what_is_asked_for_or_says_what_is_missing():
+    known = record.serve("length", RecordedCorpus(load_attribute("gender")), [0, 12])
+    assert set(known["seed"]) == {0, 12}
+    assert known["captioner"].nunique() == 9
+    with pytest.raises(RelicError, match="not recorded"):
+        record.serve("length", RecordedCorpus(load_attribute("age")), [0])
+
+
+def test_recorded_curves_end_at_the_recorded_lic():
+    """The largest training set is that of the recorded runs: the same LIC."""
+    for attribute in record.ATTRIBUTES:
+        curve = curves.by_size(
+            record.read("curves").query(
+                "attribute == @attribute and images == 'all' and captions == 1"
+            )
+        )
+        largest = curve[curve["n_train"] == curve["n_train"].max()].set_index(["captioner", "seed"])
+        lic = lic_table(recorded(attribute=attribute, classifier="linear")).set_index(
+            ["captioner", "seed"]
+        )
+        shared = largest.index.intersection(lic.index)
+        assert len(shared) == 90
+        assert largest.loc[shared, "lic"].to_numpy() == pytest.approx(
+            lic.loc[shared, "lic"].to_numpy(), abs=1e-3
+        )

@@ -3,6 +3,7 @@
 `of` is the score that is subtracted, as in `lic_table`: LIC, AUC or bits.
 """
 
+from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
@@ -15,7 +16,7 @@ from relic.data.load import load_corpus
 from relic.judge.lic import lic_table
 from relic.judge.stats import estimate
 from relic.measure.splits import PAPER_SEEDS
-from relic.records.evidence import papers
+from relic.records.evidence import PAPERS, papers
 
 SIZES = {"gender": (500, 1000, 1280, 2000, 3000, 4388, 0), "race": (500, 750, 1000, 1280, 0)}
 EVERY, OLDER = "all", "older"  # images; `older`: those of the complete sources, five captions each
@@ -30,24 +31,29 @@ def real(attribute: str, images: str = EVERY) -> Corpus:
     return complete_only(corpus)[0] if images == OLDER else corpus
 
 
-def curve(images: str, attribute: str, captioner: str) -> pd.DataFrame:
+def curve(
+    corpus: Corpus,
+    captioner: str,
+    sizes: Iterable[int] | None = None,
+    seeds: Iterable[int] = PAPER_SEEDS,
+) -> pd.DataFrame:
     """A row a split, training size and side; `captions`: human ones an image in training, 1 or 5."""
-    corpus = real(attribute, images)
-    read, sizes = texts(corpus, captioner), (1280, 0) if images == OLDER else SIZES[attribute]
-    found = measure(corpus, captioner, read, sizes=sizes).assign(captions=1)
+    read = texts(corpus, captioner)
+    sizes = SIZES.get(corpus.attribute.name, (250, 500, 1000, 0)) if sizes is None else sizes
+    found = measure(corpus, captioner, read, seeds, sizes).assign(captions=1)
     five = found[found["n_train"] == found["n_train"].max()].assign(captions=5)
     five = five.set_index(["side", "seed"])
-    for seed, each in _five(corpus, captioner, read).items():
+    for seed, each in _five(corpus, captioner, read, seeds).items():
         five.loc[("human", seed), list(each)] = list(each.values())
-    return pd.concat([found, five.reset_index()], ignore_index=True).assign(images=images)
+    return pd.concat([found, five.reset_index()], ignore_index=True).assign(images=EVERY)
 
 
-def _five(corpus: Corpus, captioner: str, read: Texts) -> dict[int, dict]:
+def _five(corpus: Corpus, captioner: str, read: Texts, seeds: Iterable[int]) -> dict[int, dict]:
     """LIC_D by split when all human captions of a training image train; each test caption is scored."""
     rows, found = Rows(pd.concat(read.human)), {}
     starts = np.arange(len(read.human)) * len(read.human[0])
     place = pd.Index(read.human[0].index)
-    for seed in PAPER_SEEDS:
+    for seed in seeds:
         train, test = halves(corpus, captioner, seed)
         learned, tested = (place.get_indexer(each.index) for each in (train, test))
         learned, classes = (
@@ -114,6 +120,8 @@ def _bent(sizes: np.ndarray, power: float) -> np.ndarray:
 def published_levels() -> pd.DataFrame:
     """The papers' tables: mean LIC_D and mean LIC over captioners, by paper, attribute and classifier."""
     by = ["attribute", "source", "classifier"]
-    found = papers().groupby(by)[["lic_data", "lic"]].agg(["mean", "size"])
+    found = (
+        papers().replace({"source": PAPERS}).groupby(by)[["lic_data", "lic"]].agg(["mean", "size"])
+    )
     table = pd.DataFrame({"captioners": found["lic", "size"], "LIC_D": found["lic_data", "mean"], "LIC": found["lic", "mean"]})  # fmt: skip
     return table.reset_index().sort_values(["attribute", "source", "LIC_D"], ignore_index=True)

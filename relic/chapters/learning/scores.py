@@ -7,8 +7,10 @@ gains by claiming more or less than it knows. AUC looks at the order of the gues
 
 import pandas as pd
 
+from relic.data.captioners import in_order
 from relic.judge.claims import SYMBOLS, judge
 from relic.judge.lic import estimates, intervals, lic_table
+from relic.judge.stats import estimate
 
 FLOOR = 25.0  # score of a classifier that knows nothing and says so
 SCORES = {"LIC": ("score", 1), "ΔAUC": ("auc", 1), "Δbits × 100": ("bits", 100)}  # unit: percent
@@ -66,3 +68,34 @@ def verdicts(lic: pd.DataFrame) -> pd.Series:
     """The verdict on LIC > 0 of each captioner of one lic table."""
     words = {name: judge(each.interval(), above=0) for name, each in estimates(lic).items()}
     return pd.Series(words).map(SYMBOLS)
+
+
+def survival(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """A row a captioner, a column a test: is LIC surely above 0 (✓), surely not (✗) or neither (?)?"""
+    words = pd.DataFrame({name: verdicts(table) for name, table in tables.items()})
+    words["all"] = [SYMBOLS["supported"] if set(row) == {SYMBOLS["supported"]} else "" for row in words.to_numpy()]  # fmt: skip
+    return words.loc[in_order(words.index)].rename_axis("captioner").reset_index()
+
+
+def learned(runs) -> pd.DataFrame:
+    """By classifier, on the splits that all of them have: AUC of both sides, LIC_M, LIC_D and LIC.
+
+    A row a captioner and classifier. One split has no interval.
+    """
+    score, auc = lic_table(runs), lic_table(runs, of="auc")
+    keys = ["attribute", "captioner", "classifier", "seed"]
+    both = score.merge(auc[[*keys, "lic_model", "lic_data"]], on=keys, suffixes=("", "_auc"))
+    shared = both.groupby(keys[:2] + keys[3:])["classifier"].transform("nunique")
+    most = both.groupby(keys[:2])["classifier"].transform("nunique")
+    rows = []
+    for about, part in both[(shared == most) & (most > 1)].groupby(keys[:3], sort=False):
+        found = estimate(part["lic"])
+        means = part[["lic_model_auc", "lic_data_auc", "lic_model", "lic_data"]].mean()
+        names = ["AUC, generated", "AUC, human", "LIC_M", "LIC_D"]
+        row = dict(zip(keys[:3], about, strict=True)) | dict(zip(names, means, strict=True))
+        row |= dict(zip(("LIC", "low", "high"), found.interval(), strict=True))
+        rows.append(row | {"splits": found.n, "human captions": ", ".join(sorted(set(part["human"])))})  # fmt: skip
+    names = in_order(both["captioner"].unique())
+    return pd.DataFrame(rows).sort_values(
+        "captioner", key=lambda c: c.map(names.index), kind="stable"
+    )
