@@ -19,6 +19,7 @@ from relic.measure.splits import PAPER_SEEDS
 from relic.records.evidence import PAPERS, papers
 
 SIZES = {"gender": (500, 1000, 1280, 2000, 3000, 4388, 0), "race": (500, 750, 1000, 1280, 0)}
+SHARES = (0.125, 0.25, 0.5)  # of the largest training set, where nothing is recorded
 EVERY, OLDER = "all", "older"  # images; `older`: those of the complete sources, five captions each
 PARTS = ["lic_model", "lic_data", "lic"]
 FORMS = {"1/n": 1.0, "1/√n": 0.5, "n^(−1/4)": 0.25, "log n": 0.0}  # what a score is linear in
@@ -39,7 +40,9 @@ def curve(
 ) -> pd.DataFrame:
     """A row a split, training size and side; `captions`: human ones an image in training, 1 or 5."""
     read = texts(corpus, captioner)
-    sizes = SIZES.get(corpus.attribute.name, (250, 500, 1000, 0)) if sizes is None else sizes
+    if sizes is None:
+        full = len(halves(corpus, captioner, 0)[0])
+        sizes = [*(2 * round(full * share / 2) for share in SHARES), 0]
     found = measure(corpus, captioner, read, seeds, sizes).assign(captions=1)
     five = found[found["n_train"] == found["n_train"].max()].assign(captions=5)
     five = five.set_index(["side", "seed"])

@@ -29,7 +29,9 @@ MEASURES = {
 def read(part: str) -> pd.DataFrame:
     """A recorded part: `curves`, `length` or `objects`."""
     found = read_table(NAME, part)
-    return found.assign(**LINEAR) if "encoder" in found else found  # what is empty is read as missing
+    return (
+        found.assign(**LINEAR) if "encoder" in found else found
+    )  # what is empty is read as missing
 
 
 def serve(part: str, corpus: AnyCorpus, seeds: Iterable[int] = PAPER_SEEDS) -> pd.DataFrame:
