@@ -95,7 +95,6 @@ def learned(runs) -> pd.DataFrame:
         row = dict(zip(keys[:3], about, strict=True)) | dict(zip(names, means, strict=True))
         row |= dict(zip(("LIC", "low", "high"), found.interval(), strict=True))
         rows.append(row | {"splits": found.n, "human captions": ", ".join(sorted(set(part["human"])))})  # fmt: skip
-    names = in_order(both["captioner"].unique())
-    return pd.DataFrame(rows).sort_values(
-        "captioner", key=lambda c: c.map(names.index), kind="stable"
-    )
+    order = {name: at for at, name in enumerate(in_order(both["captioner"].unique()))}
+    rows.sort(key=lambda row: order[row["captioner"]])
+    return pd.DataFrame(rows)
