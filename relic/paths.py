@@ -21,6 +21,7 @@ MANIFEST = PACKAGE / "data" / "upstream_manifest.csv"  # upstream's data files a
 
 RUNS_SETTING = "RELIC_RUNS"  # environment variable that names the store of runs
 DATA_SETTING = "RELIC_DATA"  # environment variable that names the directory of real captions
+WORKERS_SETTING = "RELIC_WORKERS"  # environment variable: processes that train
 EXTRAS_SETTING = "RELIC_EXTRAS"  # environment variable that names the directory of optional models
 
 

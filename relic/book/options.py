@@ -27,6 +27,7 @@ examples:
   ./run_all.sh --test -k splits                     lint, then the tests that match
 
 settings: RELIC_DATA  directory of the real captions, as --data
+          RELIC_WORKERS  processes that train runs which are not recorded (1)
           RELIC_PYTHON  a Python with the lock installed, in place of .venv"""
 
 

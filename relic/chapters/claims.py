@@ -52,7 +52,6 @@ def runs_by_attribute(
     corpora: dict[str, AnyCorpus],
     classifier: str,
     seeds: list[int],
-    workers: int = 1,
     every: bool = False,
     **choices,
 ) -> dict[str, Runs]:
@@ -60,7 +59,7 @@ def runs_by_attribute(
     found = {}
     for name, corpus in corpora.items():
         if own := splits(corpus, classifier, seeds, **choices):
-            found[name] = runs(corpus, classifier=classifier, seeds=own, workers=workers, **choices)
+            found[name] = runs(corpus, classifier=classifier, seeds=own, **choices)
     lacking = [name for name in corpora if name not in found]
     if lacking and (every or not found):
         raise RelicError(
@@ -85,15 +84,13 @@ def plan(corpora: dict[str, AnyCorpus], classifiers: list[str], seeds: list[int]
     return pd.DataFrame(rows)
 
 
-def lic_of(
-    corpora: dict[str, AnyCorpus], planned: pd.DataFrame, workers: int = 1
-) -> dict[str, pd.DataFrame]:
+def lic_of(corpora: dict[str, AnyCorpus], planned: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Lic tables by attribute over the classifiers that are used."""
     tables: dict[str, list] = {}
     fewer = {name: {"caption_indices": [0]} if c.synthetic else {} for name, c in corpora.items()}
     for row in planned[planned["used"]].itertuples():
-        options = {"classifier": row.classifier, "seeds": row.seeds, "workers": workers}
-        served = runs(corpora[row.attribute], **options, **fewer[row.attribute])
+        options = {"classifier": row.classifier, "seeds": row.seeds, **fewer[row.attribute]}
+        served = runs(corpora[row.attribute], **options)
         tables.setdefault(row.attribute, []).append(lic_table(served))
     return {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
 

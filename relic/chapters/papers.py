@@ -168,24 +168,22 @@ def race_and_gender(cells: pd.DataFrame) -> pd.DataFrame:
     return gap.assign(race=told)
 
 
-def protocol(
-    attribute: str, classifier: str, seeds: list, train: bool = False, workers: int = 1
-) -> Runs:
-    """LIC_M on the papers' splits with their settings: what is recorded or, with `train`, all of it."""
+def protocol(attribute: str, classifier: str, seeds: list[int]) -> Runs:
+    """LIC_M on the papers' splits with their settings: of these seeds, or (none given) as recorded."""
     if classifier not in SETTINGS:
         raise RelicError(f"classifier {classifier!r}", expected=f"one of {', '.join(SETTINGS)}")
     fields = {"classifier": classifier, "split": "upstream", **SETTINGS[classifier]}
     th10 = ["nic"] if attribute == "gender" and classifier in TH10 else []
     rest = [name for name in display_names() if name not in th10]
-    if not train:
-        asked = {"attribute": attribute, "seed": list(seeds), "side": "model", **fields}
+    if not seeds:
+        asked = {"attribute": attribute, "side": "model", **fields}
         found = recorded(caption_set="standard", captioner=rest, **asked)
         return found + recorded(caption_set="th10", captioner=th10, **asked)
     corpus, options = load_corpus(attribute), {"seeds": seeds, "sides": ["model"], **fields}
     rest = [name for name in rest if name in corpus.captioners]
-    found = lookup(corpus, rest, workers=workers, **options)
+    found = lookup(corpus, rest, **options)
     if th10:
-        found += lookup(corpus, th10, workers=workers, caption_set="th10", **options)
+        found += lookup(corpus, th10, caption_set="th10", **options)
     return found
 
 

@@ -6,6 +6,7 @@ Each run is stored as it finishes: a kill loses only the runs at work.
 
 import multiprocessing
 import os
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -17,6 +18,7 @@ from operator import attrgetter
 
 from tqdm import tqdm
 
+from relic import paths
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.measure.classifiers.base import CLASSIFIERS
@@ -26,8 +28,6 @@ from relic.measure.store import Store
 TOGETHER = 20  # runs on the same captions that one worker does in a row: ten seeds, two recipes
 DEATHS = 2  # times a worker may die over a bundle before its runs count as failed
 SLOW = ("lstm", "bert-ft")  # minutes a run: each is a bundle of its own
-LAZY = ("relic.cli", "relic.data.planted", "relic.data.upstream")  # what a worker imports besides
-
 
 _SAME = attrgetter(
     "corpus", "attribute", "captioner", "side", "caption_set", "caption_index", "vocabulary"
@@ -71,19 +71,20 @@ def sweep(
     runs: Iterable[Run],
     store: Store,
     *,
-    workers: int = 1,
+    workers: int = 0,
     scheduler: str = "",
     progress: bool = True,
 ) -> int:
     """Compute what the store lacks; returns how many runs that were. Failures are told at the end.
 
     `corpora`: one, or one each name and attribute. Other processes load them again, so a corpus that lives in
-    this one only is worked on here.
+    this one only is worked on here. `workers`: processes, by default RELIC_WORKERS or one.
     """
     missing, known = store.missing(runs), _corpora(corpora)
     if not missing:
         return 0
     failed: dict[Run, str] = {}
+    workers = workers or int(os.environ.get(paths.WORKERS_SETTING) or 1)
     results = (
         _dask(known, missing, store, scheduler)
         if scheduler
@@ -216,8 +217,9 @@ def _context():
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    modules = [place.partition(":")[0] for place in CLASSIFIERS.values()]
-    context.set_forkserver_preload([__name__, *modules, *LAZY])
+    loaded = [name for name in list(sys.modules) if name.partition(".")[0] == "relic"]
+    classifiers = [place.partition(":")[0] for place in CLASSIFIERS.values()]
+    context.set_forkserver_preload([*loaded, *classifiers])
     return context
 
 

@@ -177,7 +177,7 @@ def runs(
     *,
     sides: Iterable[str] = ("model", "human"),
     caption_indices: Iterable[int] | None = None,
-    workers: int = 1,
+    workers: int = 0,
     progress: bool = True,
     **choices,
 ) -> Runs:
@@ -221,7 +221,7 @@ def _describe(corpus: AnyCorpus, captioner: str, classifier: str, **options) -> 
     return complete(corpus.name, corpus.attribute.name, captioner, classifier, **options)
 
 
-def serve(corpus: AnyCorpus, wanted: list[Run], *, workers: int = 1, progress: bool = True) -> Runs:
+def serve(corpus: AnyCorpus, wanted: list[Run], *, workers: int = 0, progress: bool = True) -> Runs:
     """The wanted runs: recorded, else in the store, else computed now."""
     store, known, missing = Store(paths.runs()), _recorded(), []
     rows = []
