@@ -12,11 +12,11 @@ from relic.book import book, options
 from relic.book.depends import notebook_files
 from relic.book.execute import read_record
 from relic.book.profiles import load_profile, notebooks
-from relic.book.progress import Progress
 from relic.book.runner import Step, notebook_action, run
 from relic.data.load import CHOICES
 from relic.data.upstream import directory_fingerprint
 from relic.errors import RelicError
+from relic.numbers import count
 from relic.provenance import commit
 
 
@@ -59,26 +59,19 @@ def build(chosen) -> int:
 
 def execute_and_compile(chosen, wanted: dict, complete: dict, directory: Path) -> int:
     """Notebooks, then the book."""
-    Progress.directory = directory
-    flags = {"keep_going": chosen.keep_going, "fresh": chosen.fresh, "why": chosen.why}
     steps = notebook_steps(wanted, directory, chosen.timeout)
-    count = f"{len(steps)} notebook{'' if len(steps) == 1 else 's'}"
-    print(f"profile {chosen.profile}: {count}", file=sys.stderr)
-    failures = run(steps, directory, workers=chosen.workers, **flags)
-    for message in failures.values():
-        print(f"FAILED  {message}", file=sys.stderr)
-    if failures:
-        kept = [f for n in failures if (f := directory / f"{n}.failed.ipynb").exists()]
-        for file in kept:
-            print(f"  look at {os.path.relpath(file)}", file=sys.stderr)
-        if not chosen.keep_going:
-            print("no book is published over a failed run (--keep-going would)", file=sys.stderr)
-            return 1
-    step = book.book_step(chosen.profile, directory, complete)
-    problems = run([step], paths.BUILD, workers=1, **flags)
-    for message in problems.values():
-        print(f"FAILED  {message}", file=sys.stderr)
+    print(f"profile {chosen.profile}: {count(len(steps), 'notebook')}", file=sys.stderr)
+    failures = run(steps, directory, chosen, chosen.workers)
+    for name, message in failures.items():
+        kept = directory / f"{name}.failed.ipynb"
+        look = f"\n  look at {os.path.relpath(kept)}" if kept.exists() else ""
+        print(f"FAILED  {message}{look}", file=sys.stderr)
+    if failures and not chosen.keep_going:
+        print("no book is published over a failed run (--keep-going would)", file=sys.stderr)
+        return 1
+    problems = run([book.book_step(chosen.profile, directory, complete)], paths.BUILD, chosen)
     if problems:
+        print(f"FAILED  {problems.popitem()[1]}", file=sys.stderr)
         return 1
     where = os.path.relpath(paths.HTML)
     print(f"the book: {where}/index.html   serve it: python3 -m http.server --directory {where}")
@@ -104,17 +97,16 @@ def notebook_steps(wanted: dict[str, dict], directory: Path, timeout: int) -> li
         notebook, record = paths.NOTEBOOKS / f"{name}.ipynb", directory / f"{name}.json"
         data = data_fingerprint(parameters.get("corpus", "embedded"))
         about = {"parameters": parameters, "data": data, **source}
-        job = {"notebook": name, "source": str(notebook), "directory": str(directory), "timeout": timeout, "about": about}  # fmt: skip
-        steps.append(
-            Step(
-                name=name,
-                action=notebook_action(job),
-                files=[notebook, paths.ROOT / "requirements.lock", *notebook_files(notebook)],
-                values={"parameters": parameters, "data": data, "in": directory.name},
-                targets=[directory / f"{name}.ipynb", record],
-                changes=partial(changes, record, about),
-            )
+        job = {"notebook": name, "source": str(notebook), "directory": str(directory)}
+        step = Step(
+            name=name,
+            action=notebook_action(job | {"timeout": timeout, "about": about}),
+            files=[notebook, paths.ROOT / "requirements.lock", *notebook_files(notebook)],
+            values={"parameters": parameters, "data": data, "in": directory.name},
+            targets=[directory / f"{name}.ipynb", record],
+            changes=partial(changes, record, about),
         )
+        steps.append(step)
     return steps
 
 

@@ -32,7 +32,7 @@ def book_step(profile: str, directory: Path, notebooks: dict[str, dict]) -> Step
         for e in (".json", ".ipynb", ".failed.ipynb")
         if (p := directory / f"{n}{e}").exists()
     ]
-    declared = [p for p in (paths.RESULTS / "grid.yml", paths.RESULTS / "provenance.json") if p.exists()]  # fmt: skip
+    declared = [p for n in ("grid.yml", "provenance.json") if (p := paths.RESULTS / n).exists()]
     return Step(
         name="book",
         action=lambda: compile_book(profile, directory, list(notebooks)),
@@ -73,8 +73,7 @@ def compile_book(profile: str, directory: Path, notebooks: list[str]) -> bool:
     except RelicError as error:
         return TaskFailed(str(error))
     (stage / STATUS_PAGE).write_text(status_page(profile, records), encoding="utf-8")
-    problem = jupyter_book(stage, made)
-    if problem:
+    if problem := jupyter_book(stage, made):
         return TaskFailed(problem)
     publish(made / "_build" / "html")
     shutil.rmtree(made, ignore_errors=True)
@@ -88,10 +87,8 @@ def jupyter_book(stage: Path, made: Path) -> str:
         "from relic.book.execute import die_with_parent; "
         f"die_with_parent({os.getpid()}); from jupyter_book.cli.main import main; main()"
     )
-    command = [
-        sys.executable, "-c", script, "build", str(stage), "--path-output", str(made),
-        "-W", "-n", "--keep-going",
-    ]  # fmt: skip
+    command = [sys.executable, "-c", script, "build", str(stage), "--path-output", str(made)]
+    command += ["-W", "-n", "--keep-going"]
     with log.open("w", encoding="utf-8") as stream:
         done = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, cwd=paths.BUILD)
     text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(encoding="utf-8", errors="replace"))
@@ -119,7 +116,7 @@ def check_contents(notebooks: list[str]) -> None:
         contents = yaml.safe_load((paths.BOOK / "_toc.yml").read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
         raise RelicError(f"book/_toc.yml: {error}") from error
-    listed = set(_files(contents))
+    listed = set(re.findall(r"(?:file|root): (\S+)", yaml.safe_dump(contents)))
     made = {f"notebooks/{name}" for name in notebooks} | {Path(STATUS_PAGE).stem}
     missing = sorted(made - listed - {Path(STATUS_PAGE).stem})
     absent = sorted(f for f in listed - made if not (paths.BOOK / f"{f}.md").exists())
@@ -128,15 +125,3 @@ def check_contents(notebooks: list[str]) -> None:
             f"book/_toc.yml: {', '.join(missing + absent)}",
             expected="every notebook listed, and every page listed to exist",
         )
-
-
-def _files(tree):
-    if isinstance(tree, dict):
-        for key, value in tree.items():
-            if key in ("file", "root"):
-                yield value
-            else:
-                yield from _files(value)
-    elif isinstance(tree, list):
-        for branch in tree:
-            yield from _files(branch)

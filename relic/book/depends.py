@@ -19,11 +19,11 @@ READS_RUNS = "relic.records.runs"
 READERS = ("read_table", "read_record", "write_record")
 
 
-def notebook_files(notebook: Path, package: Path = paths.PACKAGE, results: Path = paths.RESULTS) -> list[Path]:  # fmt: skip
+def notebook_files(notebook: Path, *places: Path) -> list[Path]:
     """Files under `package` and `results` that a notebook rests on."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
-    return files(code, package, results)
+    return files(code, *places)
 
 
 def files(code: str, package: Path = paths.PACKAGE, results: Path = paths.RESULTS) -> list[Path]:
@@ -70,7 +70,8 @@ def _read(code: str, package: Path) -> tuple[set[str], set[str]]:
             case ast.Call(func=function, args=[ast.Constant(value=str() as text), *_]):
                 called = getattr(function, "attr", getattr(function, "id", ""))
                 records |= {text} if called in READERS else set()
-    return {m for name in asked if name.split(".")[0] == "relic" for m in _modules(name, package)}, records  # fmt: skip
+    ours = [name for name in asked if name.split(".")[0] == "relic"]
+    return {module for name in ours for module in _modules(name, package)}, records
 
 
 def _modules(name: str, package: Path) -> set[str]:

@@ -12,6 +12,8 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from relic.whole import write_whole
+
 RUNNING, OK, FAILED = "running", "ok", "failed"
 
 
@@ -38,9 +40,7 @@ class Record:
 
     def write(self, file: Path) -> None:
         """Replace the file in one step: a reader never meets half a record."""
-        part = file.with_suffix(f".{os.getpid()}.part")
-        part.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
-        os.replace(part, file)
+        write_whole(file, json.dumps(asdict(self), indent=1))
 
 
 def read_record(file: Path) -> Record | None:
@@ -107,9 +107,7 @@ def _one_line(error: Exception) -> str:
     """The error in one line; papermill's carries the cell's own exception in fields."""
     name, text = getattr(error, "ename", type(error).__name__), getattr(error, "evalue", str(error))
     lines = [line.strip() for line in str(text).splitlines() if line.strip()]
-    kept = (
-        lines if name == "RelicError" else lines[:1]
-    )  # ours say what is expected and what mends it
+    kept = lines if name == "RelicError" else lines[:1]  # ours say what mends it
     return f"{name}: {'; '.join(kept)}".strip(": ")
 
 

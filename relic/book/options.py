@@ -42,12 +42,16 @@ def parser() -> argparse.ArgumentParser:
     )
     add = options.add_argument
     add("--profile", default="record", metavar="NAME", help="params/NAME.yml (default: record)")
-    add("--only", nargs="+", action="extend", default=[], metavar="NAME", help="only these notebooks, e.g. 00_data")  # fmt: skip
+    several = {"action": "extend", "default": [], "nargs": "+"}
+    add("--only", **several, metavar="NAME", help="only these notebooks, e.g. 00_data")
     add("--data", metavar="DIR", help="real captions in upstream's layout; implies corpus=real")
-    add("--set", action="append", default=[], metavar="KEY=VALUE", dest="sets",
-        help="a notebook parameter; NOTEBOOK.KEY=VALUE for one notebook; may be repeated")  # fmt: skip
-    add("--workers", type=int, default=min(4, os.cpu_count() or 1), metavar="N",
-        help="notebooks at a time (default: one a core, at most 4)")  # fmt: skip
+    one = "a notebook parameter; NOTEBOOK.KEY=VALUE for one notebook; may be repeated"
+    add("--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=one)
+    cores, at_a_time = (
+        min(4, os.cpu_count() or 1),
+        "notebooks at a time (default: one a core, at most 4)",
+    )
+    add("--workers", type=int, default=cores, metavar="N", help=at_a_time)
     add("--timeout", type=int, default=0, metavar="SECONDS", help="longest a cell may take")
     add("--keep-going", action="store_true", help="go on after a failed notebook, and publish")
     add("--fresh", action="store_true", help="execute everything again")

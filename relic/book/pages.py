@@ -1,14 +1,14 @@
 """Pages the build makes: executed notebooks as pages, and the status of the build."""
 
-import hashlib
 import json
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tqdm import tqdm
+
 from relic import paths
 from relic.book.execute import FAILED, OK, Record
-from relic.book.progress import duration
 
 NOT_RUN = """{title}
 
@@ -58,7 +58,9 @@ def notebook_page(name: str, directory: Path, record: Record | None) -> dict:
         if cell["cell_type"] == "code":
             cell["outputs"] = [o for o in cell["outputs"] if o.get("name") != "stderr"]
     if status == FAILED:
-        title = next((i for i, c in enumerate(page["cells"]) if _source(c)[:2] == "# "), -1)
+        title = next(
+            (i for i, c in enumerate(page["cells"]) if "".join(c["source"])[:2] == "# "), -1
+        )
         page["cells"].insert(title + 1, _markdown(FAILURE.format(error=literal(record.failure))))
     return page
 
@@ -74,13 +76,8 @@ def _placeholder(name: str, status: str | None) -> dict:
     return {"cells": [_markdown(text)], **page}
 
 
-def _source(cell: dict) -> str:
-    return "".join(cell["source"])
-
-
 def _markdown(text: str) -> dict:
-    name = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return {"cell_type": "markdown", "id": f"relic-{name}", "metadata": {}, "source": text}
+    return {"cell_type": "markdown", "id": "relic-added", "metadata": {}, "source": text}
 
 
 def status_page(profile: str, records: dict[str, Record | None]) -> str:
@@ -99,7 +96,7 @@ def status_page(profile: str, records: dict[str, Record | None]) -> str:
         parameters=_parameters(records),
         rows="\n".join(_row(name, record) for name, record in records.items()),
         failures="\n\n".join(f":::{{danger}} {r.notebook}\n{literal(r.failure)}\n:::" for r in bad),
-        total=duration(sum(record.seconds for record in records.values() if record)),
+        total=tqdm.format_interval(sum(r.seconds for r in records.values() if r)),
     )
 
 
@@ -135,15 +132,9 @@ def _rebuilt() -> str:
 
 
 def _row(name: str, record: Record | None) -> str:
-    cells = [f"[{name}](notebooks/{name}.ipynb)"]
-    if record is None:
-        cells += ["not run", ""]
-    else:
-        cells += [
-            {OK: "✓ ok", FAILED: "✗ failed"}.get(record.status, "interrupted"),
-            f"{record.seconds:.1f}",
-        ]
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    words = {None: "not run", OK: "✓ ok", FAILED: "✗ failed"}
+    said = words.get(record and record.status, "interrupted")
+    return f"| [{name}](notebooks/{name}.ipynb) | {said} | {f'{record.seconds:.1f}' if record else ''} |"
 
 
 def literal(text: str) -> str:

@@ -22,6 +22,7 @@ from doit.tools import config_changed
 from relic import paths
 from relic.book.execute import FAILED, Record, read_record
 from relic.book.progress import Progress
+from relic.whole import write_whole
 
 STATE = "state.json"
 
@@ -46,9 +47,7 @@ class AtOnce(JsonDB):
         self.dump()
 
     def dump(self):
-        part = f"{self.name}.{os.getpid()}.part"
-        Path(part).write_text(self.codec.encode(self._db), encoding="utf-8")
-        os.replace(part, self.name)
+        write_whole(Path(self.name), self.codec.encode(self._db))
 
 
 @dataclass(frozen=True)
@@ -64,37 +63,32 @@ class Step:
 
     def task(self):
         """The step in pydoit's words."""
-        return dict_to_task({
-            "name": self.name,
-            "actions": [(self.action, [])],
-            "file_dep": [str(file.relative_to(paths.ROOT)) for file in self.files],
-            "targets": [str(file) for file in self.targets],
-            "uptodate": [config_changed(self.values)],
-            "verbosity": 2,
-        })  # fmt: skip
+        files = [str(file.relative_to(paths.ROOT)) for file in self.files]
+        changed, targets = [config_changed(self.values)], [str(file) for file in self.targets]
+        about = {"file_dep": files, "targets": targets, "uptodate": changed, "verbosity": 2}
+        return dict_to_task({"name": self.name, "actions": [(self.action, [])], **about})
 
 
-def run(
-    steps: list[Step], memory: Path, *, workers: int, keep_going: bool, fresh: bool, why: bool
-) -> dict[str, str]:
+def run(steps: list[Step], memory: Path, chosen, workers: int = 1) -> dict[str, str]:
     """Run the steps that are out of date; returns the failures by step name.
 
     `memory` is the directory of the state file: each profile has its own, and so has the book.
+    `chosen`: the options of the build (`keep_going`, `fresh`, `why`).
     """
     os.chdir(paths.ROOT)  # dependencies are named relative to the repository
     state = Dependency(AtOnce, str(memory / STATE))
     tasks = [step.task() for step in steps]
     stale = {
-        task.name: "runs: --fresh" if fresh else reasons(state, task, step)
+        task.name: "runs: --fresh" if chosen.fresh else reasons(state, task, step)
         for task, step in zip(tasks, steps, strict=True)
     }
-    if why:
+    if chosen.why:
         for name, reason in stale.items():
             print(f"  {name}: {reason or 'skipped: nothing changed since it last ran'}", flush=True)
     control = TaskControl(tasks)
     control.process(None)
-    progress = Progress(list(stale), [name for name in stale if stale[name]], workers)
-    options = {"continue_": keep_going, "always_execute": fresh, "stream": Stream(2)}
+    progress = Progress(list(stale), memory)
+    options = {"continue_": chosen.keep_going, "always_execute": chosen.fresh, "stream": Stream(2)}
     if workers > 1 and len(tasks) > 1:
         runner = MThreadRunner(state, progress, num_process=workers, **options)
     else:
@@ -118,9 +112,7 @@ def reasons(state: Dependency, task, step: Step) -> str:
     said = step.changes() or ["the profile changed"] if found.pop("uptodate_false", None) else []
     for reason, value in found.items():
         names = [Path(str(v)).name for v in (value if isinstance(value, list) else [value])]
-        listed = ", ".join(sorted(names)[:4]) + (
-            f" and {len(names) - 4} more" if len(names) > 4 else ""
-        )
+        listed = ", ".join(sorted(names)[:4]) + f" and {len(names) - 4} more" * (len(names) > 4)
         if value:
             said.append(words.get(reason, reason + " {}").format(listed))
     return "runs: " + "; ".join(said)

@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from relic import __version__, paths
+from relic.chapters.claims import HEADS
 from relic.chapters.extensions import mean_of_folds
 from relic.chapters.figures import forest
 from relic.data.attribute import load_attribute
@@ -32,7 +33,9 @@ from relic.records.tables import read_record, read_table
 
 ATTRIBUTES = ("gender", "race", "age")
 SOURCES = {OURS: "our runs", **PAPERS, SHEET: "Türk et al., by split"}
-ABSENT = {"word": "not judged yet", "number": "–", "whose": "–", "seeds": "0", "n_test": "–", "surely": "–", "captioners": "–"}  # fmt: skip
+COUNTS = ("seeds", "surely", "captioners")  # of a verdict
+ABSENT = {"word": "not judged yet", "number": "–", "whose": "–", "n_test": "–"}
+ABSENT |= {"seeds": "0", "surely": "–", "captioners": "–"}
 EXAMPLE = 449400  # the image whose captions the landing page quotes
 EQUAL_SIZE = 2190  # gender images, as many as race has
 EQUALIZER, NIC_PLUS = claims.PAIRS[0]
@@ -51,7 +54,7 @@ def values() -> dict:
         "lic": {name: levels(table) for name, table in lic.items()},
         "unseen": {name: unseen(name) for name in ("gender", "race")},
         "lstm": {f"claim{n}": _verdict(verdicts, n, "gender", "lstm") for n in "24"},
-        "landing": {"figure": landing_figure(), "version": __version__, "date": f"{date.today():%d %B %Y}"},
+        "landing": landing(),
         "example": example(),
         "learned": {name: learned(name) for name in (MAIN, "lstm")},
         "verdicts": {"matrix": matrix(verdicts)} | former_rule(verdicts),
@@ -68,7 +71,7 @@ def values() -> dict:
         "wrong": {name: wrong(name) for name in ATTRIBUTES},
         "age": age(),
         "audit": {"table": audit_example()},
-    }  # fmt: skip
+    }
 
 
 def _lic(attribute: str, seen: str = "all", **choices) -> pd.DataFrame:
@@ -77,7 +80,7 @@ def _lic(attribute: str, seen: str = "all", **choices) -> pd.DataFrame:
 
 def _verdict(verdicts: pd.DataFrame, claim: str, attribute: str, classifier: str = MAIN) -> dict:
     """One of our verdicts as text; claim 1 is about all classifiers."""
-    kept = verdicts[(verdicts["source"] == OURS) & (verdicts["claim"] == claim) & (verdicts["attribute"] == attribute)]  # fmt: skip
+    kept = verdicts.query("source == @OURS and claim == @claim and attribute == @attribute")
     kept = kept if claim == "1" else kept[kept["classifier"] == classifier]
     if kept.empty:
         return dict(ABSENT)
@@ -87,7 +90,7 @@ def _verdict(verdicts: pd.DataFrame, claim: str, attribute: str, classifier: str
         "number": span(row["estimate"], row["low"], row["high"], decimals),
         "whose": row["whose"],
         "n_test": number(round(row["n_test"])),
-        **{name: number(int(row[name])) for name in ("seeds", "surely", "captioners")},
+        **{name: number(int(row[name])) for name in COUNTS},
     }
 
 
@@ -131,16 +134,19 @@ def unseen(attribute: str) -> dict:
     }
 
 
+def landing() -> dict:
+    """What the landing page shows besides verdicts."""
+    today = f"{date.today():%d %B %Y}"
+    return {"figure": landing_figure(), "version": __version__, "date": today}
+
+
 def landing_figure() -> str:
     """Gender LIC of the nine captioners, a colour a classifier, the papers' values in pale."""
     table = intervals(lic_table(recorded(attribute="gender", recipe=list(RECIPES.values()))))
     ours = dict(zip(table["classifier"].str.split(" ").str[0], table["classifier"], strict=True))
     printed = papers_tables("gender")
-    axes = forest(
-        table,
-        series="classifier",
-        papers=printed.assign(classifier=printed["classifier"].map(ours)),
-    )
+    printed = printed.assign(classifier=printed["classifier"].map(ours))
+    axes = forest(table, series="classifier", papers=printed)
     splits = table.groupby("classifier", sort=False)["seeds"].max()
     told = ", ".join(f"{name} {count(n, 'split')}" for name, n in splits.items())
     caption = (
@@ -184,7 +190,8 @@ def matrix(verdicts: pd.DataFrame) -> str:
         rows.append(row)
     legend = ", ".join(f"{symbol} {word}" for word, symbol in SYMBOLS.items())
     caption = f"Verdicts on COCO captions (ours) and published numbers, by classifier: {legend}."
-    return _table(pd.DataFrame(rows), "verdicts.csv", caption).replace("relic-table", "relic-table relic-matrix", 1)  # fmt: skip
+    table = _table(pd.DataFrame(rows), "verdicts.csv", caption)
+    return table.replace("relic-table", "relic-table relic-matrix", 1)
 
 
 def former_word(row: pd.Series) -> str:
@@ -201,22 +208,23 @@ def former_rule(verdicts: pd.DataFrame) -> dict:
     cells = verdicts[verdicts["claim"] != "1"]
     cells = cells.assign(former=cells.apply(former_word, axis=1), now=cells["word"])
     changed = cells[cells["former"] != cells["now"]]
-    shown = changed.assign(source=changed["source"].map(SOURCES))
-    shown = shown[["claim", "attribute", "source", "classifier", "whose", "estimate", "low", "high", "former", "now"]]  # fmt: skip
+    columns = "claim attribute source classifier whose estimate low high former now".split()
+    shown = changed.assign(source=changed["source"].map(SOURCES))[columns]
+    caption = "Verdicts that the present rule changed, COCO captions and published numbers."
     return {
-        "changed": _table(shown, "former_rule.csv", "Verdicts that the present rule changed, COCO captions and published numbers."),
+        "changed": _table(shown, "former_rule.csv", caption),
         "cells": str(len(cells)),
         "moved": str(len(changed)),
         "to_undecided": str((changed["now"] == "undecided").sum()),
         "to_refuted": str((changed["now"] == "refuted").sum()),
-    }  # fmt: skip
+    }
 
 
 def papers() -> dict:
     """What the papers report beside LIC: hours, Antequera et al.'s other recipe, the Equalizer's lead."""
     hours = published("cost").groupby("source")["hours"].sum()
     lic = published("lic").query("classifier == 'BERT-pre' and variant.isna() and metric != 'LIC'")
-    wide = lic.pivot_table(index=["attribute", "captioner", "metric"], columns="source", values="mean")  # fmt: skip
+    wide = lic.pivot_table("mean", ["attribute", "captioner", "metric"], "source")
     gap = wide[["hirota2022", "turk2023"]].rsub(wide["relic2023"], axis=0).mul(-1).stack()
     unseen_captions = published("unseen_captions").set_index("captioner")
     first, second = unseen_captions.loc[EQUALIZER], unseen_captions.loc[NIC_PLUS]
@@ -247,15 +255,16 @@ def calibration() -> dict:
 
 def direction() -> dict:
     """Women named as men, and BiasAmp at equal object rates."""
-    named = read_table("direction", "gender_naming")
-    named = named[(named["label"] == "Female") & (named["outcome"] == "wrong")].set_index("captioner")  # fmt: skip
+    named = read_table("direction", "gender_naming").set_index("captioner")
+    named = named.query("label == 'Female' and outcome == 'wrong'")
     rates = read_table("direction", "gender_amplification").query("direction == 'A→T, equal rates'")
     rates = rates[rates["captioner"].isin(NINE)]
     return {
-        **{key: _row_span(named.loc[name]) for key, name in (("nic_plus", NIC_PLUS), ("equalizer", EQUALIZER))},
+        "nic_plus": span(*named.loc[NIC_PLUS, ["value", "low", "high"]]),
+        "equalizer": span(*named.loc[EQUALIZER, ["value", "low", "high"]]),
         "women": number(int(named.loc[EQUALIZER, "n"])),
         "above_0": f"{(rates['low'] > 0).sum()} of {len(rates)}",
-    }  # fmt: skip
+    }
 
 
 def gender_score() -> dict:
@@ -275,15 +284,16 @@ def record(runs: pd.DataFrame) -> dict:
     progress = grid.progress(grid.read(), runs)
     by_grid = grid.by_grid(progress)
     about = json.loads((paths.RESULTS / "provenance.json").read_text(encoding="utf-8"))
+    caption = "Runs on COCO captions: recorded, of those declared."
     return {
         "runs": number(int(progress["recorded"].sum())),
         "declared": number(int(progress["of"].sum())),
         "complete": str(by_grid["state"].str.contains("complete").sum()),
         "grids": str(len(by_grid)),
-        "table": _table(by_grid, "recorded.csv", "Runs on COCO captions: recorded, of those declared."),
+        "table": _table(by_grid, "recorded.csv", caption),
         "device": about["device"],
         "date": about["published"],
-    }  # fmt: skip
+    }
 
 
 def cost(runs: pd.DataFrame) -> dict:
@@ -293,21 +303,24 @@ def cost(runs: pd.DataFrame) -> dict:
     ours = runs.assign(classifier=labelled(runs)).groupby(["classifier", "attribute"])["seconds"]
     ours = ours.agg(hours=lambda s: s.sum() / 3600, runs="size").reset_index()
     table = pd.concat([theirs, ours.assign(source="our runs", hardware="one CPU core")])
-    table = table[["source", "classifier", "attribute", "runs", "hours", "hardware"]].astype({"runs": "Int64"})  # fmt: skip
+    table = table[["source", "classifier", "attribute", "runs", "hours", "hardware"]]
+    caption = "Hours of computing, published and recorded; ours are CPU hours."
     return {
-        "table": _table(table, "cost.csv", "Hours of computing, published and recorded; ours are CPU hours.", 2),
+        "table": _table(table.astype({"runs": "Int64"}), "cost.csv", caption, 2),
         "trainings": number(len(runs)),
         "hours": number(runs["seconds"].sum() / 3600),
-    }  # fmt: skip
+    }
 
 
 def captioners(lic: dict[str, pd.DataFrame]) -> str:
     """Türk et al.'s table 6 with CIDEr and LIC as recorded."""
     table = published("captioners")
-    cider = read_record("accuracy").query("metric == 'CIDEr' and attribute == 'gender' and caption_set == 'standard'")  # fmt: skip
+    kept = "metric == 'CIDEr' and attribute == 'gender' and caption_set == 'standard'"
+    cider = read_record("accuracy").query(kept)
     table["CIDEr"] = table["key"].map(cider.set_index("captioner")["value"])
     for name in ("gender", "race"):
-        table[f"LIC, {name}"] = table["captioner"].map(intervals(lic[name]).set_index("captioner")["lic"])  # fmt: skip
+        means = intervals(lic[name]).set_index("captioner")["lic"]
+        table[f"LIC, {name}"] = table["captioner"].map(means)
     caption = "Captioners after Türk et al. 2023, table 6 (CC BY 4.0), in our words. CIDEr and LIC: our records, COCO captions, linear classifier."
     return _table(table.drop(columns="key"), "captioners.csv", caption)
 
@@ -315,17 +328,20 @@ def captioners(lic: dict[str, pd.DataFrame]) -> str:
 def papers_classifiers() -> str:
     """Türk et al.'s table 7, with learning rate and epochs of each paper's public code."""
     recipes = published("recipes")
-    recipes["recipe"] = [f"{rate:.0e} × {epochs}".replace("e-0", "e-") for rate, epochs in zip(recipes["learning_rate"], recipes["epochs"], strict=True)]  # fmt: skip
-    wide = recipes.pivot(index="classifier", columns="source", values="recipe").rename(columns={s: f"rate × epochs, {n}" for s, n in PAPERS.items()})  # fmt: skip
+    rates = recipes["learning_rate"].map(lambda rate: f"{rate:.0e}".replace("e-0", "e-"))
+    recipes["recipe"] = rates + " × " + recipes["epochs"].astype(str)
+    wide = recipes.pivot(index="classifier", columns="source", values="recipe")
+    wide = wide.rename(columns=lambda source: f"rate × epochs, {PAPERS[source]}")
     table = published("classifiers").drop(columns="source").merge(wide, on="classifier")
+    table = table.rename(columns={"fine_tuned": "fine-tuned"})
     caption = "Parameters after Türk et al. 2023, table 7 (CC BY 4.0); learning rate and epochs from each paper's public code."
-    return _table(table.rename(columns={"fine_tuned": "fine-tuned"}), "papers_classifiers.csv", caption)  # fmt: skip
+    return _table(table, "papers_classifiers.csv", caption)
 
 
 def batching(runs: pd.DataFrame) -> dict:
     """How far batches of one length move the LSTM's LIC_M, on the papers' splits."""
     kept = runs.query("classifier == 'lstm' and split == 'upstream' and caption_set == 'standard'")
-    wide = kept.pivot_table(index=["attribute", "captioner", "seed"], columns="batching", values="score")  # fmt: skip
+    wide = kept.pivot_table("score", ["attribute", "captioner", "seed"], "batching")
     moved = (wide["bucketed"] - wide["packed"]).dropna()
     return {
         "moved": number(moved.mean()),
@@ -356,12 +372,11 @@ def age() -> dict:
 
 def audit_example() -> str:
     """The tutorial's audit of two captioners."""
-    kept = read_table("audit", "karpathy_test")
-    table = kept.rename(columns={"lic_model": "LIC_M", "lic_data": "LIC_D", "lic": "LIC", "n_test": "test images", "variant": "captions"})  # fmt: skip
-    table["captions"] = table["captions"].replace({"standard": "all"})
-    table = table[["captioner", "captions", "LIC_M", "LIC_D", "LIC", "low", "high", "test images", "verdict"]]  # fmt: skip
+    kept = read_table("audit", "karpathy_test").replace({"variant": {"standard": "all"}})
+    columns = "captioner variant lic_model lic_data lic low high n_test verdict".split()
+    heads = HEADS | {"variant": "captions", "n_test": "test images"}
     caption = f"COCO captions, gender, {kept['n_images'].iloc[0]:,} images of the Karpathy test split, linear, ten splits; recorded."
-    return _table(table, "audit_example.csv", caption)
+    return _table(kept[columns].rename(columns=heads), "audit_example.csv", caption)
 
 
 def rebuilt() -> str:
@@ -378,17 +393,14 @@ def beside_record(own: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     both = own.merge(known, on=UNCHANGED, suffixes=("", " recorded"))
     both["difference"] = (both["score"] - both["score recorded"]).abs()
     both["same"] = both["fingerprint"] == both["fingerprint recorded"]
-    return both.groupby(["attribute", "classifier", "split", "side"], as_index=False).agg(
-        **{"runs": ("difference", "size"), "on the same captions": ("same", "sum"),
-           "largest difference": ("difference", "max")})  # fmt: skip
+    found = both.groupby(["attribute", "classifier", "split", "side"], as_index=False).agg(
+        runs=("difference", "size"), same=("same", "sum"), most=("difference", "max")
+    )
+    return found.rename(columns={"same": "on the same captions", "most": "largest difference"})
 
 
 def _span(estimate) -> str:
     return span(*estimate.interval())
-
-
-def _row_span(row: pd.Series) -> str:
-    return span(row["value"], row["low"], row["high"])
 
 
 def _table(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) -> str:
@@ -420,8 +432,10 @@ def check(pages: dict[str, str], known: dict) -> None:
     for page, text in sorted(pages.items()):
         for key in sorted(named(text) - set(flat)):
             alike = [k for k in flat if k.split(".")[0] == key.split(".")[0]] or sorted(known)
-            raise RelicError(f"book/{page}: unknown value {key!r}", expected=f"one of {', '.join(alike)}")  # fmt: skip
+            found = f"book/{page}: unknown value {key!r}"
+            raise RelicError(found, expected=f"one of {', '.join(alike)}")
     used = {".".join(k.split(".")[:2]) for text in pages.values() for k in named(text)}
     unused = sorted({".".join(k.split(".")[:2]) for k in flat} - used)
     if unused:
-        raise RelicError(f"no page of book/ names the value {', '.join(unused)}", expected="every value of relic/book/values.py on a page")  # fmt: skip
+        found = f"no page of book/ names the value {', '.join(unused)}"
+        raise RelicError(found, expected="every value of relic/book/values.py on a page")

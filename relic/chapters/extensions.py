@@ -5,7 +5,6 @@ something is compared: `{"all": lic, "unseen": lic}`.
 """
 
 from collections.abc import Callable
-from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -66,11 +65,16 @@ def stacked(tables: Tables, series: str, quantity: str = "lic") -> pd.DataFrame:
 
 def side_by_side(tables: Tables, quantity: str = "lic") -> pd.DataFrame:
     """Intervals of several tables in columns, a row a captioner: for reading."""
+    return wide(stacked(tables, "table", quantity), "table", value=quantity)
+
+
+def wide(table: pd.DataFrame, by: str, rows=("captioner",), value: str = "value") -> pd.DataFrame:
+    """A row a captioner, three columns each value of column `by`: NAME, NAME low, NAME high."""
     parts = []
-    for name, lic in tables.items():
-        part = intervals(lic, quantity)[["captioner", quantity, "low", "high"]]
-        parts.append(part.set_axis(["captioner", name, f"{name} low", f"{name} high"], axis=1))
-    return reduce(lambda wide, part: wide.merge(part, on="captioner", how="left"), parts)
+    for name, part in table.groupby(by, sort=False):
+        part = part.set_index(list(rows))[[value, "low", "high"]]
+        parts.append(part.set_axis([name, f"{name} low", f"{name} high"], axis=1))
+    return pd.concat(parts, axis=1).reset_index()
 
 
 def judged(tables: Tables, judge: Judge = amplification, by: str = "captions") -> pd.DataFrame:
@@ -88,18 +92,6 @@ def in_rows(found: dict[str, Estimate], name: str) -> pd.DataFrame:
     """Estimates by captioner as a table."""
     rows = [(captioner, *each.interval()) for captioner, each in found.items()]
     return pd.DataFrame(rows, columns=["captioner", name, f"{name} low", f"{name} high"])
-
-
-def on_papers_splits(corpus: AnyCorpus, classifier: str, seeds: list[int], **options) -> Runs:
-    """LIC_M on the papers' own splits, batches and files: NIC's is `th10` for gender."""
-    options |= {"sides": ["model"], "split": "upstream"}
-    options |= {"batching": "packed"} if classifier == "lstm" else {}
-    th10 = {"nic"} & set(corpus.captioners) if corpus.attribute.name == "gender" else set()
-    others = [name for name in corpus.captioners if name not in th10]
-    done = runs(corpus, others, classifier, seeds, **options)
-    if not th10:
-        return done
-    return done + runs(corpus, th10, classifier, seeds, caption_set="th10", **options)
 
 
 def aligned(corpus: Corpus, captioner: str) -> pd.DataFrame:

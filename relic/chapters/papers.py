@@ -5,7 +5,9 @@ ten seeds. That is a spread, not a test: a mean of ten seeds varies less than on
 papers share captions, seeds and in part splits.
 """
 
+from functools import reduce
 from itertools import combinations, product
+from operator import add
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,8 +26,7 @@ from relic.records import grid
 from relic.records.evidence import PAPERS
 from relic.records.published import CELL
 from relic.records.runs import read_recorded
-from relic.records.serve import Runs, load_corpus, recorded
-from relic.records.serve import runs as lookup
+from relic.records.serve import AnyCorpus, Runs, recorded, runs
 
 SHORT = {source: name.split()[0] for source, name in PAPERS.items()}
 METRICS = ["LIC_M", "LIC_D", "LIC"]
@@ -34,11 +35,7 @@ RANKS = {
     "classifier": ["lstm", "bert-ft", "bert-pre"],
     "metric": METRICS,
 }
-SETTINGS = {  # of a run, as in the papers' code
-    "lstm": {"recipe": "upstream", "batching": "packed"},
-    "bert-ft": {"recipe": "1e-5x5"},
-    "linear": {},
-}
+SETTINGS = {"lstm": {"recipe": "upstream", "batching": "packed"}, "bert-ft": {"recipe": "1e-5x5"}}
 TH10 = ("lstm", "linear")  # read NIC's gender captions from the file of the papers' LSTM script
 
 
@@ -168,23 +165,21 @@ def race_and_gender(cells: pd.DataFrame) -> pd.DataFrame:
     return gap.assign(race=told)
 
 
-def protocol(attribute: str, classifier: str, seeds: list[int]) -> Runs:
-    """LIC_M on the papers' splits with their settings: of these seeds, or (none given) as recorded."""
-    if classifier not in SETTINGS:
-        raise RelicError(f"classifier {classifier!r}", expected=f"one of {', '.join(SETTINGS)}")
-    fields = {"classifier": classifier, "split": "upstream", **SETTINGS[classifier]}
-    th10 = ["nic"] if attribute == "gender" and classifier in TH10 else []
-    rest = [name for name in display_names() if name not in th10]
-    if not seeds:
-        asked = {"attribute": attribute, "side": "model", **fields}
-        found = recorded(caption_set="standard", captioner=rest, **asked)
-        return found + recorded(caption_set="th10", captioner=th10, **asked)
-    corpus, options = load_corpus(attribute), {"seeds": seeds, "sides": ["model"], **fields}
-    rest = [name for name in rest if name in corpus.captioners]
-    found = lookup(corpus, rest, **options)
-    if th10:
-        found += lookup(corpus, th10, caption_set="th10", **options)
-    return found
+def protocol(corpus: AnyCorpus, classifier: str, seeds: list[int]) -> Runs:
+    """LIC_M on the papers' splits, files and settings: of these seeds, or (none given) as recorded."""
+    fields = {"classifier": classifier, "split": "upstream", **SETTINGS.get(classifier, {})}
+    gender = corpus.attribute.name == "gender"
+    th10 = [name for name in corpus.captioners if name == "nic" and gender and classifier in TH10]
+    sets = {"standard": [name for name in corpus.captioners if name not in th10], "th10": th10}
+    found = []
+    for caption_set, names in sets.items():
+        about = {"caption_set": caption_set, **fields}
+        if names and seeds:
+            found.append(runs(corpus, names, seeds=seeds, sides=["model"], **about))
+        elif names:
+            of = {"attribute": corpus.attribute.name, "side": "model", "captioner": names}
+            found.append(recorded(**of, **about))
+    return reduce(add, found)
 
 
 def beside(runs: Runs, cells: pd.DataFrame) -> pd.DataFrame:

@@ -74,6 +74,8 @@ def test_it_changes_the_page(name, parameter):
     assert any(old != new for old, new in pairs), f"{name}: {parameter} changes nothing"
 
 
-@pytest.mark.parametrize("file", sorted(paths.NOTEBOOKS.glob("*.ipynb")), ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file", sorted(paths.NOTEBOOKS.glob("*.ipynb")), ids=lambda file: file.stem
+)
 def test_none_is_left_out(file):
     assert set(VARIED.get(file.stem, {"to": {}})["to"]) == set(notebook_parameters(file))

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import relic
+from relic.chapters import extensions, figures
 from relic.chapters.direction import measure as direction
 from relic.chapters.direction import tables
 from relic.chapters.direction.measure import (
@@ -206,8 +207,8 @@ LONG = pd.DataFrame(
 
 
 def test_wide_keeps_an_interval_beside_its_value():
-    table = tables.wide(LONG, "outcome")
-    assert list(table) == ["captioner", "wrong", "wrong low", "wrong high", "right", "right low", "right high"]  # fmt: skip
+    table = extensions.wide(LONG, "outcome")
+    assert ",".join(table) == "captioner,wrong,wrong low,wrong high,right,right low,right high"
     assert table.set_index("captioner").loc["NIC", "wrong low"] == 15
     assert np.isnan(table.set_index("captioner").loc["NIC", "right"])
     assert "20.0 [15.0, 25.0]" in table_html(table, "x.csv", "wide")
@@ -228,8 +229,9 @@ def test_most_tilted_objects_by_hand():
 
 
 def test_the_figure_shows_each_captioner_at_its_values():
-    table = tables.wide(pd.concat([LONG, LONG[:1].assign(captioner="NIC", outcome="right")]), "outcome")  # fmt: skip
-    axes = tables.crossed(table, "right", "wrong", xlabel="right", ylabel="wrong", arrow=("SAT", "NIC"))  # fmt: skip
+    both = pd.concat([LONG, LONG[:1].assign(captioner="NIC", outcome="right")])
+    table, named = extensions.wide(both, "outcome"), {"xlabel": "right", "ylabel": "wrong"}
+    axes = figures.crossed(table, "right", "wrong", **named, arrow=("SAT", "NIC"))
     drawn = {c.get_label(): c.lines[0].get_xydata().tolist() for c in axes.containers}
     assert drawn == {"SAT": [[50, 10]], "NIC": [[10, 20]]}
     assert axes.get_xlim()[1] < 60  # nothing constructed stretches the axis

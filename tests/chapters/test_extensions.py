@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import relic
-from relic.chapters import extensions
+from relic.chapters import extensions, papers
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 from relic.judge.stats import TEST_TO_TRAIN
@@ -185,7 +185,7 @@ def test_all_and_unseen_and_grouped_are_four_tables(tmp_path, monkeypatch):
 
 def test_unseen_counts_are_those_of_turk_et_al(monkeypatch):
     monkeypatch.delenv("RELIC_DATA", raising=False)
-    done = extensions.on_papers_splits(relic.load_corpus("gender"), "linear", PAPER_SEEDS)
+    done = papers.protocol(relic.load_corpus("gender"), "linear", PAPER_SEEDS)
     assert done.frame.query("captioner == 'nic'")["caption_set"].unique().tolist() == ["th10"]
     table = extensions.beside_turk({"linear": done}).set_index("captioner")
     assert table["linear: unseen"].to_dict() == pytest.approx(PAPER_UNSEEN, abs=3)

@@ -52,7 +52,11 @@ def test_levels_differ_for_bert_pre_and_lic_does_not(cells):
     assert beyond.loc[["LIC_M", "LIC_D"], "sum"].tolist() == [27, 28]
     assert set(pairs.loc[pairs["beyond"], "classifier"]) == {"bert-pre"}
     table = papers.within(pairs).set_index(["papers", "classifier"])
-    assert table.loc[("Hirota – RELIC", "bert-pre")].tolist() == ["0 of 18", "0 of 18", "17 of 18"]
+    assert table.loc[("Hirota – Antequera", "bert-pre")].tolist() == [
+        "0 of 18",
+        "0 of 18",
+        "17 of 18",
+    ]
 
 
 def test_cells_stand_side_by_side_in_the_papers_order(cells):
@@ -158,23 +162,23 @@ def test_ours_beside_theirs_by_hand(runs, theirs):
     nic = table.loc[("lstm", "NIC", "Hirota")]
     assert (nic["ours"], nic["difference"], nic["inside"]) == (42.0, 2.0, True)
     assert nic["sd"] == pytest.approx(np.sqrt(2))
-    assert table.loc[("lstm", "NIC", "RELIC"), "difference"] == -2.0
-    assert not table.loc[("lstm", "NIC", "RELIC"), "inside"]  # their spread is 1
-    assert table.loc[("linear", "NIC", "RELIC"), "inside"]  # beside their LSTM: 43 and 44 ± 1
+    assert table.loc[("lstm", "NIC", "Antequera"), "difference"] == -2.0
+    assert not table.loc[("lstm", "NIC", "Antequera"), "inside"]  # their spread is 1
+    assert table.loc[("linear", "NIC", "Antequera"), "inside"]  # beside their LSTM: 43 and 44 ± 1
     assert len(table) == 3 + 2
 
 
 def test_a_row_a_captioner_names_the_papers_it_lies_outside_of(runs, theirs):
     beside = papers.beside(runs.where(classifier="lstm"), theirs)
     table = papers.captioner_rows(beside).set_index("captioner")
-    assert table.loc["NIC", ["ours", "Hirota", "RELIC"]].tolist() == ["42.0 ± 1.4", "40.0 ± 3.0", "44.0 ± 1.0"]  # fmt: skip
-    assert table["outside the spread of"].tolist() == ["RELIC", ""]
-    assert table.loc["NIC", "ours − RELIC"] == -2.0
+    assert table.loc["NIC", ["ours", "Hirota", "Antequera"]].tolist() == ["42.0 ± 1.4", "40.0 ± 3.0", "44.0 ± 1.0"]  # fmt: skip
+    assert table["outside the spread of"].tolist() == ["Antequera", ""]
+    assert table.loc["NIC", "ours − Antequera"] == -2.0
 
 
 def test_agreement_over_captioners():
     beside = pd.DataFrame({
-        "attribute": "gender", "classifier": "lstm", "paper": "RELIC", "seeds": 3,
+        "attribute": "gender", "classifier": "lstm", "paper": "Antequera", "seeds": 3,
         "ours": [1.0, 2.0, 3.0, 4.0, 5.0], "theirs": [1.0, 2.0, 3.0, 5.0, 4.0],
         "difference": [0.0, 0.0, 0.0, -1.0, 1.0], "inside": [True, True, True, False, False],
     })  # fmt: skip
@@ -215,7 +219,7 @@ def test_unseen_captions_beside_table_5(runs):
 
 def test_nic_reads_the_file_of_the_papers_script():
     def sets(attribute, classifier):
-        frame = papers.protocol(attribute, classifier, [0]).frame
+        frame = papers.protocol(relic.load_corpus(attribute), classifier, [0]).frame
         assert set(frame["split"]) == {"upstream"}
         assert set(frame["seed"]) == {0}
         return frame[frame["captioner"] == "nic"]["caption_set"].tolist()
@@ -224,12 +228,12 @@ def test_nic_reads_the_file_of_the_papers_script():
     assert sets("gender", "lstm") == ["th10"]
     assert sets("race", "linear") == ["standard"]
     with pytest.raises(RelicError, match="bert-large"):
-        papers.protocol("gender", "bert-large", [0])
+        papers.protocol(relic.load_corpus("gender"), "bert-large", [0])
 
 
 def test_recorded_splits_are_turks_by_their_unseen_counts():
     """Ten seeds of upstream splits give table 5's counts to within three captions."""
-    linear = papers.protocol("gender", "linear", list(PAPER_SEEDS))
+    linear = papers.protocol(relic.load_corpus("gender"), "linear", [])
     table = papers.unseen(linear, published("unseen_captions"))
     printed_counts = table["unseen, Türk"].str.split(" ± ").str[0].astype(float)
     assert len(table) == 9

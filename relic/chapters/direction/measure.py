@@ -31,9 +31,10 @@ OUTCOMES = ("right", "wrong", "both", "neutral")
 WRONG_OF_NAMED = "wrong of named"
 DIRECTIONS = ("A→T", "A→T, equal rates", "T→A")
 BOTH, NONE = 2, -1  # beside 0 and 1: what a caption names
-NEUTRAL_WORDS = {"he": "they", "she": "they", "his": "their", "her": "their", "hers": "theirs",
-                 "him": "them", "himself": "themself", "herself": "themself", "pregnant": "",
-                 "old": "", "young": "", "little": "", "elderly": ""}  # fmt: skip
+NEUTRAL_WORDS = dict.fromkeys(("pregnant", "old", "young", "little", "elderly"), "")
+NEUTRAL_WORDS |= dict.fromkeys(("he", "she"), "they") | dict.fromkeys(("his", "her"), "their")
+NEUTRAL_WORDS |= dict.fromkeys(("himself", "herself"), "themself")
+NEUTRAL_WORDS |= {"hers": "theirs", "him": "them"}
 Words = tuple[frozenset[str], frozenset[str]]  # that name class 0, that name class 1
 
 
