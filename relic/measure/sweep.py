@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import product
@@ -203,13 +204,11 @@ def _local(corpora: Corpora, runs: list[Run], store: Store, workers: int) -> Ite
         for bundle in lost:
             bundle.deaths += 1
             bundle.runs = store.missing(bundle.runs)
-            if bundle.deaths <= DEATHS or not bundle.runs:
-                waiting += [bundle] if bundle.runs else []
-            else:
-                bundle.failed = dict.fromkeys(
-                    bundle.runs, "its worker process died, more than once"
-                )
+            if bundle.runs and bundle.deaths > DEATHS:
+                bundle.failed = dict.fromkeys(bundle.runs, "its worker died, more than once")
                 yield bundle
+            elif bundle.runs:
+                waiting.append(bundle)
 
 
 def _context():
@@ -235,18 +234,16 @@ def _end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-class _single_threads:  # noqa: N801 - used as a with statement
+@contextmanager
+def _single_threads() -> Iterator[None]:
     """Children inherit one thread each; our own setting comes back."""
-
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-
-    def __enter__(self):
-        self.before = {name: os.environ.get(name) for name in self.names}
-        os.environ.update(dict.fromkeys(self.names, "1"))
-
-    def __exit__(self, *_):
-        for name, value in self.before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+    before = dict(os.environ)
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ |= before
 
 
 def _dask(corpora: Corpora, runs: list[Run], store: Store, scheduler: str) -> Iterator[Bundle]:
