@@ -8,6 +8,7 @@ import typer
 import relic
 from relic.commands import data, gender_score, results
 from relic.commands.audit import audit
+from relic.commands.doctor import doctor
 from relic.commands.measure import bench, calibrate
 from relic.commands.results import claims
 from relic.commands.train import attribute, sweep
@@ -17,6 +18,7 @@ app = typer.Typer(
     name="relic",
     help="Do image captioners amplify the bias of their training captions?\n\n"
     "Your captions:  relic audit captions.json --labels labels.csv --human human.json\n\n"
+    "What works here:  relic doctor\n\n"
     "The papers' claims:  relic claims\n\n"
     "Our runs:  relic results show\n\n"
     "The book:  ./run_all.sh\n\n"
@@ -25,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for command in (audit, claims, sweep, attribute, calibrate, bench):
+for command in (audit, doctor, claims, sweep, attribute, calibrate, bench):
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(results.app, name="results")
@@ -52,7 +54,8 @@ def main() -> None:
     try:
         app()
     except RelicError as error:
-        print(f"relic: {error}", file=sys.stderr)
+        shown = f"relic: {error}\n".encode("utf-8", "backslashreplace").decode()  # odd file names
+        print(shown, end="", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

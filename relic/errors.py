@@ -1,5 +1,8 @@
 """The one exception our users meet: what was found, what was expected, what mends it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class RelicError(Exception):
     """An error that a user can act on.
@@ -18,3 +21,16 @@ class RelicError(Exception):
         if mend:
             lines.append(f"  to mend:  {mend}")
         super().__init__("\n".join(lines))
+
+
+@contextmanager
+def needed(extra: str) -> Iterator[None]:
+    """Imports of what an extra brings: where it is absent, one sentence with the command."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("relic"):
+            raise
+        raise RelicError(
+            f"{error.name} is not installed", mend=f"pip install 'relic-report[{extra}]'"
+        ) from error

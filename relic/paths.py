@@ -37,9 +37,12 @@ def real_data() -> Path | None:
 
 
 def runs() -> Path:
-    """The store of runs: RELIC_RUNS, or `runs/` in the repository (not committed)."""
+    """The store of runs: RELIC_RUNS, or `runs/` in the repository; installed without one, the user's cache."""
     setting = os.environ.get(RUNS_SETTING, "").strip()
-    return Path(setting).expanduser().resolve() if setting else ROOT / "runs"
+    if setting:
+        return Path(setting).expanduser().resolve()
+    cache = Path(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache").expanduser()
+    return ROOT / "runs" if NOTEBOOKS.is_dir() else cache / "relic" / "runs"
 
 
 def audit_runs() -> Path:

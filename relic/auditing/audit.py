@@ -1,91 +1,217 @@
-"""An audit: everything measured on somebody's captions, and its answer in words."""
+"""An audit: everything measured on somebody's captions. Its report is made by `report.py`."""
 
 import html
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 
 from relic import provenance
-from relic.auditing import details
-from relic.auditing.cautions import cautions
-from relic.auditing.inputs import Inputs, assemble, attribute_of, audited
-from relic.auditing.measure import SYMBOLS, measure
-from relic.auditing.readers import Rows
-from relic.auditing.result import Result, sentence
-from relic.auditing.write import write
-from relic.data.attribute import Attribute
+from relic.auditing import details, report
+from relic.auditing.cautions import Caution, cautions
+from relic.auditing.inputs import Audited, Inputs, assemble, attribute_of, audited, checked_name
+from relic.auditing.measure import SYMBOLS, Measured, measure
+from relic.auditing.readers import read_captions, read_human, read_labels
+from relic.auditing.tables import Table
+from relic.data.attribute import Attribute, known_attributes
+from relic.data.rows import is_text
 from relic.errors import RelicError
+from relic.measure.runs import describe
 from relic.measure.splits import PAPER_SEEDS
 from relic.measure.store import Store
 
+Files = str | Path | Sequence[str | Path]
+FORMATS = ("html", "md", "json", "csv")
 
-class Audit(Result):
-    """A result that can be written as a report."""
 
-    def write(self, directory: str | Path, formats: Sequence[str] = ("html", "md", "json", "csv")):
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One attribute: what was read, measured and warned of."""
+
+    audited: Audited
+    measured: Measured
+    cautions: list[Caution]
+    words: pd.DataFrame = field(default_factory=pd.DataFrame)
+    naming: pd.DataFrame = field(default_factory=pd.DataFrame)
+    scale: pd.DataFrame = field(default_factory=pd.DataFrame)
+    gender_score: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    @property
+    def attribute(self) -> Attribute:
+        """Gender, race, age, or one's own."""
+        return self.audited.corpus.attribute
+
+    @cached_property
+    def results(self) -> list[dict]:
+        """A plain dict each captioner and classifier; who names the wrong class among them."""
+        rows = self.measured.lic.to_dict("records")
+        return [row | {"misnamed": self._misnamed(row["captioner"])} for row in rows]
+
+    def _misnamed(self, captioner: str) -> list[dict]:
+        if self.naming.empty:
+            return []
+        own = self.naming[self.naming["captioner"] == captioner].to_dict("records")
+        human = self.naming[self.naming["captioner"] == details.direction.HUMAN]
+        of_human = dict(zip(human["label"], human["wrong_of_named"], strict=True))
+        kept = ("label", "wrong_of_named", "low", "high", "neutral", "images")
+        return [
+            {k: row[k] for k in kept}
+            | {"named": row["right"] + row["wrong"], "human": of_human.get(row["label"])}
+            for row in own
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What an audit found, a part each attribute. It shows its verdicts; `write` makes the report."""
+
+    parts: list[Part]
+    options: dict
+    provenance: dict
+    accuracy: pd.DataFrame = field(default_factory=pd.DataFrame)
+    accuracy_note: str = ""
+    left_out: dict[str, str] = field(default_factory=dict)  # attributes that could not be audited
+
+    @property
+    def results(self) -> list[dict]:
+        """A plain dict each attribute, captioner and classifier, with its sentence."""
+        return [row | {"sentence": report.headline(row)} for part in self.parts for row in part.results]  # fmt: skip
+
+    @property
+    def cautions(self) -> list[str]:
+        """What to know before using the numbers."""
+        said = (report.caution(each) for part in self.parts for each in part.cautions)
+        return list(dict.fromkeys(said))
+
+    def section(self, name: str) -> str:
+        """A section of the report as HTML: verdict, cautions, lic, classifier, words, naming, ..."""
+        return report.section(self, name)
+
+    def write(self, directory: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
         """The report's files in a directory; returns their paths."""
-        return write(self, Path(directory), formats)
+        return report.write(self, Path(directory), formats)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{SYMBOLS[r['verdict']]} {r['sentence']}" for r in self.results)
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{html.escape(line)}</p>" for line in repr(self).splitlines())
 
 
 def audit(
-    captions: str | Sequence[str],
-    labels: str,
-    human: str,
-    attribute: str = "gender",
+    captions: Files,
+    labels: str | Path = "",
+    human: str | Path = "",
+    attribute: str | Sequence[str] = "",
     *,
     classes: Sequence[str] = (),
-    masked_words: str = "",
-    vocabulary: str = "captioner",
-    objects: str = "",
+    masked_words: str | Path = "",
+    also_mask: Sequence[str] = (),
+    vocabulary: str | Path = "captioner",
+    objects: str | Path = "",
+    data: str | Path = "",
+    first_sentence: bool = False,
     synthetic: bool = False,
     with_accuracy: bool = True,
     **options,
 ) -> Audit:
-    """Audit captioners by their files; options as `measure`: classifiers, seeds, split, workers, ...
+    """Audit captioners by their files: does a classifier guess the attribute more surely than from people's?
+
+    `captions`: a file or several, `NAME=FILE` names a captioner. `labels`, `human`: files. Without labels,
+    COCO's for gender, race and age are taken from `data` (RELIC_DATA by default), human captions too. With
+    labels of your own and no human captions only LIC_M is measured: that cannot show amplification.
+    `options`: classifiers, seeds, split, chance, noise, workers, scheduler, progress, store (`measure`).
+    What cannot be audited raises `RelicError`. Runs are kept on disk: a second audit is quick.
 
     >>> relic.audit("captions.json", "labels.csv", "captions_val2014.json")  # doctest: +SKIP
-    ▲ captions amplifies gender: LIC 4.5 (95 % 2.9 to 6.0, 488 test images, 10 splits, linear).
+    ▲ captions amplifies gender bias: LIC 4.5 [2.9, 6.0] (488 test images, 10 splits, linear)
     """
     files = (captions,) if isinstance(captions, str | Path) else tuple(captions)
     inputs = Inputs(
-        captions=tuple(map(str, files)), labels=str(labels), human=str(human), attribute=str(attribute),
-        classes=tuple(classes), masked_words=str(masked_words or ""), vocabulary=str(vocabulary),
-        objects=str(objects or ""), synthetic=synthetic,
+        captions=tuple(map(str, files)), labels=str(labels or ""), human=str(human or ""),
+        classes=tuple(classes), masked_words=str(masked_words or ""), also_mask=tuple(also_mask),
+        vocabulary=str(vocabulary), objects=str(objects or ""), data=str(data or ""),
+        first_sentence=first_sentence, synthetic=synthetic,
     )  # fmt: skip
-    started, told = time.time(), audited(inputs.told())
+    reads, left_out = read(inputs, attribute)
+    check(reads, options)
+    return compute(reads, left_out, with_accuracy=with_accuracy, **options)
+
+
+def read(
+    inputs: Inputs, attribute: str | Sequence[str] = ""
+) -> tuple[list[Audited], dict[str, str]]:
+    """The files, joined for each attribute; of all that COCO is labelled with, those that can be."""
+    wanted = [attribute] if isinstance(attribute, str) and attribute else list(attribute)
+    every = not wanted and not inputs.labels
+    wanted = wanted or (known_attributes() if every else ["gender"])
+    reads, left_out = [], {}
+    for name in map(str, wanted):
+        try:
+            reads.append(audited(Inputs(**vars(inputs) | {"attribute": name}).told()))
+        except RelicError as error:
+            if not every:
+                raise
+            left_out[name] = str(error)
+    if not reads:
+        raise RelicError(next(iter(left_out.values())))
+    return reads, left_out
+
+
+def check(reads: list[Audited], options: Mapping) -> None:
+    """Describe the first runs: wrong options are told before anything is computed."""
+    names = options.get("classifiers", ["linear"])
+    for told in reads:
+        for name in [names] if isinstance(names, str) else names:
+            for side in ("model", "human") if told.captions_an_image else ("model",):
+                describe(told.corpus, told.corpus.captioners[0], name, side=side,
+                         split=options.get("split", "paired"), vocabulary=told.vocabulary)  # fmt: skip
+
+
+def compute(reads: list[Audited], left_out: dict[str, str] | None = None, *, with_accuracy: bool = True, **options) -> Audit:  # fmt: skip
+    """Measure what was read."""
+    started, first = time.time(), reads[0]
     with ThreadPoolExecutor(1) as pool:  # Java tokenizes and aligns while classifiers train
-        described = pool.submit(details.caption_accuracy, told) if with_accuracy else None
-        measured = measure(told, **options)
-    classifiers = list(options.get("classifiers", ("linear",)))
-    seeds = list(options.get("seeds", PAPER_SEEDS))
-    published, share = details.published_beside(told, classifiers)
-    return Audit(
+        asked = with_accuracy and first.captions_an_image
+        described = pool.submit(details.caption_accuracy, first) if asked else None
+        parts = [_part(each, measure(each, **options)) for each in reads]
+    accuracy, note = described.result() if described else (pd.DataFrame(), "not asked for")
+    classifiers = options.get("classifiers", ["linear"])
+    shown = {
+        "classifiers": [classifiers] if isinstance(classifiers, str) else list(classifiers),
+        "seeds": list(options.get("seeds", PAPER_SEEDS)),
+        "split": options.get("split", "paired"),
+        "vocabulary": first.inputs.vocabulary,
+        "first_sentence": first.inputs.first_sentence,
+        "also_mask": list(first.inputs.also_mask),
+        "accuracy": with_accuracy,
+    }
+    files = {each["role"] + each["sha256"]: each for told in reads for each in told.files}
+    made = {"seconds": round(time.time() - started, 1), "files": list(files.values())}
+    made |= {"fingerprints": {e.corpus.attribute.name: e.corpus.fingerprint for e in reads}}
+    return Audit(parts, shown, provenance.stamp() | made, accuracy, note, left_out or {})
+
+
+def _part(told: Audited, measured: Measured) -> Part:
+    return Part(
         audited=told,
         measured=measured,
-        options={"classifiers": classifiers, "seeds": seeds, "split": options.get("split", "paired")},
         cautions=cautions(told, measured),
-        words=details.telling_words(told, seeds),
+        words=details.telling_words(told),
         naming=details.naming(told),
-        accuracy=described.result() if described else pd.DataFrame(),
-        published=published,
-        published_share=share,
-        gender_score=details.gender_score(told) if inputs.objects else pd.DataFrame(),
-        provenance={
-            **provenance.stamp(),
-            "seconds": round(time.time() - started, 1), "files": told.files,
-            "fingerprint": told.corpus.fingerprint,
-        },
-    )  # fmt: skip
+        scale=details.scale(told),
+        gender_score=details.gender_score(told) if told.inputs.objects else pd.DataFrame(),
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class LIC:
-    """LIC of one captioner."""
+    """LIC of one captioner, with what to know before using it; `write` makes the whole report."""
 
     captioner: str
     attribute: str
@@ -99,45 +225,66 @@ class LIC:
     low: float
     high: float
     verdict: str
-    unseen: dict
     sentence: str
+    cautions: list[str]
+    audit: Audit
+
+    def write(self, directory: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+        """The report's files in a directory; returns their paths."""
+        return self.audit.write(directory, formats)
 
     def __repr__(self) -> str:
-        return f"{SYMBOLS[self.verdict]} {self.sentence}"
+        return repr(self.audit)
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(repr(self))}</p>"
+        return self.audit._repr_html_()
 
 
 def lic(
-    captions: Mapping, labels: Mapping, human: Mapping, attribute: str | Attribute = "gender", *,
-    name: str = "captioner", **options,
-) -> LIC:  # fmt: skip
+    captions: Mapping,
+    labels: Mapping,
+    human: Mapping | None = None,
+    attribute: str | Attribute = "gender",
+    *,
+    name: str = "captioner",
+    vocabulary: str = "captioner",
+    **options,
+) -> LIC:
     """LIC of captions in memory: `{image: caption}`, `{image: class}`, `{image: [human captions]}`.
 
-    Options as `measure`: classifiers (one), seeds, split. Nothing is kept on disk.
+    Images may be numbers or names, the same in all three; `"7"` is image 7. `vocabulary`: captioner (the
+    words of these captions), human-top-n or none. Options as `measure`; one classifier, `linear` by
+    default. Without `human` only LIC_M is measured. Nothing is kept on disk. Captions that are no
+    text (None, NaN, numbers) and classes that are not the attribute's raise `RelicError`.
     """
-    about = attribute if isinstance(attribute, Attribute) else attribute_of(Inputs((), "", "", str(attribute)))  # fmt: skip
-    said = [(image, index, text) for image, texts in dict(human).items()
-            for index, text in enumerate([texts] if isinstance(texts, str) else texts)]  # fmt: skip
-    classes = {image: about.class_index(label) for image, label in dict(labels).items()}
-    wrong = sorted({str(labels[image]) for image, value in classes.items() if value is None})
-    if wrong:
-        raise RelicError(f"labels {', '.join(wrong[:5])}", expected=" or ".join(about.classes))
-    held = assemble(
-        Inputs((), "", "", about.name), about,
-        [(name, _rows("captions", list(dict(captions).items()), ["image_id", "caption"]))],
-        _rows("labels", list(classes.items()), ["image_id", "label"]),
-        _rows("human", said, ["image_id", "caption_index", "caption"]),
+    inputs = Inputs((), attribute=getattr(attribute, "name", str(attribute)), vocabulary=vocabulary)
+    about = attribute if isinstance(attribute, Attribute) else attribute_of(inputs)
+    said = {image: [texts] if isinstance(texts, str) else texts for image, texts in dict(human or {}).items()}  # fmt: skip
+    _texts("captions", dict(captions))
+    for image, texts in said.items():
+        _texts(f"human captions of {image!r}", dict(enumerate(texts if isinstance(texts, list | tuple) else [texts])))  # fmt: skip
+    told = assemble(
+        inputs, about,
+        [(checked_name(name), read_captions(_table("captions", captions, "caption")))],
+        read_labels(_table("labels", labels, "label"), about),
+        read_human(_table("human", {k: list(v) for k, v in said.items()}, "captions")) if said else None,
     )  # fmt: skip
-    options = {"progress": False, "chance": False} | options
+    given = {"progress": False, "noise": False} | options
+    check([told], given)
     with tempfile.TemporaryDirectory() as scratch:
-        found = measure(held, store=Store(scratch), **options).lic
-    row = found.iloc[0].to_dict()
-    return LIC(**{k: row[k] for k in LIC.__dataclass_fields__ if k in row}, sentence=sentence(row))
+        found = compute([told], with_accuracy=False, **{"store": Store(scratch)} | given)
+    row = found.results[0] | {"cautions": found.cautions, "audit": found}
+    return LIC(**{field: row[field] for field in LIC.__dataclass_fields__})
 
 
-def _rows(what: str, rows: list[tuple], columns: list[str]) -> Rows:
-    if not rows:
+def _table(what: str, values: Mapping, column: str) -> Table:
+    if not values:
         raise RelicError(f"no {what}", expected="a dict by image")
-    return Rows(pd.DataFrame(rows, columns=columns), [], Path(what), "")
+    return Table(Path(what), "", ["image_id", column], [list(pair) for pair in values.items()], kind="mapping")  # fmt: skip
+
+
+def _texts(what: str, values: Mapping) -> None:
+    wrong = [f"{image!r}: {value!r:.40}" for image, value in values.items() if not is_text(value)]
+    if wrong:
+        more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        raise RelicError(f"{what} that are no text: {', '.join(wrong[:3])}{more}", expected="captions as str; leave an image out that has none")  # fmt: skip

@@ -1,6 +1,10 @@
-"""What a reader of an audit must know before its numbers: each caution with its own number."""
+"""What a reader of an audit must know before its numbers: facts here, their words in a template."""
 
-from relic.auditing.details import copied_share, masked_share, unknown_share
+from typing import NamedTuple
+
+import numpy as np
+
+from relic.auditing.details import described, leaks
 from relic.auditing.inputs import Audited
 from relic.auditing.measure import Measured
 from relic.data.corpus import HUMAN_CAPTIONS
@@ -10,85 +14,62 @@ UNBALANCED = 0.25  # the rarer class's share below which most of the common clas
 UNKNOWN_WORDS = 15  # percent of human words outside the captioner's vocabulary
 FEW_WORDS = 5  # percent of captions with a masked word
 COPIED = 5  # percent of captions that are human ones
+SAME = 50  # percent of captions that read alike, or hold nothing but masked words
 COVERED = 0.5  # share of the captions that have a label and human captions
+TELLING = 95  # percent right on human captions: something states the class
+LONG = 2  # times the length of human captions
 
 
-def cautions(audited: Audited, measured: Measured) -> list[str]:
-    """Sentences, the gravest first; empty when nothing stands out."""
-    return [
-        *_size(audited, measured),
-        *_captions(audited),
-        *_coverage(audited),
-    ]
+class Caution(NamedTuple):
+    """A fact: which, and its numbers. `templates/cautions.txt` has a sentence for each."""
+
+    kind: str
+    values: dict
 
 
-def _size(audited: Audited, measured: Measured) -> list[str]:
-    found, lic, labels = [], measured.lic, audited.corpus.labels.loc[audited.images]
-    tested, seeds = int(lic["n_test"].min()), int(lic["n_seeds"].min())
-    if audited.corpus.synthetic:
-        found.append("These captions are synthetic: the numbers say nothing about any captioner.")
-    if tested < SMALL_TEST:
-        worst = lic["detectable"].max()
-        least = f" A LIC below {worst:.1f} would often go unseen (80 % power)." if worst == worst else ""  # fmt: skip
-        found.append(f"Small test set: {tested} images a split (the papers have 662 for gender, 220 for race).{least}")  # fmt: skip
-    if seeds < 3:
-        found.append(f"{seeds} split{'s' * (seeds != 1)}: {'no interval' if seeds < 2 else 'a very wide interval'}; ten are usual.")  # fmt: skip
-    share = float(labels.mean())
-    if share < UNBALANCED:
-        first, second = audited.corpus.attribute.classes
-        found.append(
-            f"Unbalanced: {second} has {100 * share:.0f} % of the images. The classes are balanced by leaving "
-            f"out {first} images, so {int(2 * labels.sum()):,} of {len(labels):,} images are used."
-        )
-    if audited.captions_an_image < HUMAN_CAPTIONS:
-        found.append(f"{audited.captions_an_image} human captions an image instead of {HUMAN_CAPTIONS}: LIC_D varies more.")  # fmt: skip
-    return found
+def cautions(audited: Audited, measured: Measured) -> list[Caution]:
+    """The gravest first; empty when nothing stands out."""
+    told = (*_captions(audited, measured), *_size(audited, measured))
+    return [Caution(kind, values) for kind, applies, values in told if applies]
 
 
-def _captions(audited: Audited) -> list[str]:
+def _size(audited: Audited, measured: Measured):
+    lic, labels = measured.lic, audited.corpus.labels.loc[audited.images]
+    tested, seeds, share = int(lic["n_test"].min()), int(lic["n_seeds"].min()), float(labels.mean())
+    first, second = audited.corpus.attribute.classes
+    used = {"name": second, "other": first, "share": 100 * share, "used": int(2 * labels.sum()), "images": len(labels)}  # fmt: skip
+    worst = lic["detectable"].max() if "detectable" in lic else np.nan
+    few = audited.coverage[audited.coverage["with both"] < COVERED * audited.coverage["captions"]]
+    human = audited.captions_an_image
+    yield "small", tested < SMALL_TEST, {"n": tested, "smallest": worst}
+    yield "splits", seeds < 3, {"n": seeds}
+    yield "unbalanced", share < UNBALANCED, used
+    yield "human", 0 < human < HUMAN_CAPTIONS, {"n": human, "usual": HUMAN_CAPTIONS}
+    yield "coverage", not few.empty, {"rows": few.to_dict("records")}
+
+
+def _captions(audited: Audited, measured: Measured):
     """What the captions themselves warn of, each caution once with the captioners it is about."""
-    found, about, names = [], audited.corpus.attribute, audited.corpus.captioners
-    masked, unknown, copied = (
-        {name: measure(audited, name) for name in names}
-        for measure in (masked_share, unknown_share, copied_share)
-    )
-    none = ", ".join(name for name in names if masked[name] == 0)
-    if not about.masked_words:
-        found.append(f"No words are masked for {about.name}: captions that state it outright count as leakage.")  # fmt: skip
-    elif none:
-        found.append(
-            f"{none}: no masked word found in any caption. Is it another language, were the captions masked "
-            f"before, or is {about.name} never named?"
-        )
-    few = _which(masked, lambda share: 0 < share < FEW_WORDS)
-    if about.masked_words and few:
-        found.append(f"Few captions hold a masked word: {few}.")
-    small = _which(unknown, lambda share: share > UNKNOWN_WORDS)
-    if small:
-        found.append(
-            f"Vocabulary much smaller than the human one: so many human words become unknown: {small}. "
-            f"That can lower LIC_D and so raise LIC. Compare with --vocabulary none."
-        )
-    same = _which(copied, lambda share: share > COPIED)
-    if same:
-        found.append(
-            f"Captions that equal a human caption of the same image to the letter: {same}."
-        )
-    return found
+    about, names = audited.corpus.attribute, audited.corpus.captioners
+    like = {name: described(audited, name) for name in names}
+    found = measured.lic.groupby("captioner", sort=False)
+    right, least = found["accuracy_human"].max().max(), found["auc_low"].max()
+    words = leaks(audited) if audited.captions_an_image else []
+    none = [name for name in names if about.masked_words and like[name]["masked"] == 0]
 
+    def which(kind: str, of: str, wanted):
+        told = {name: like[name][of] for name in names if wanted(like[name][of])}
+        return kind, bool(told), {"of": told}
 
-def _which(shares: dict[str, float], wanted) -> str:
-    return ", ".join(f"{name} {share:.0f} %" for name, share in shares.items() if wanted(share))
-
-
-def _coverage(audited: Audited) -> list[str]:
-    rows = audited.coverage[audited.coverage["with both"] < COVERED * audited.coverage["captions"]]
-    told = ", ".join(
-        f"{row['captioner']} {row['with both']:,} of {row['captions']:,}"
-        for row in rows.to_dict("records")
-    )
-    if not told:
-        return []
-    return [
-        f"Few captions have a label and human captions: {told}. The result speaks for those only."
-    ]
+    long = {n: (v["words"], v["human_words"]) for n, v in like.items() if v["words"] > LONG * v["human_words"]}  # fmt: skip
+    yield "synthetic", audited.corpus.synthetic, {}
+    yield which("constant", "commonest", lambda share: share > SAME)
+    yield which("bare", "bare", lambda share: share > SAME)
+    yield "chance", (least <= 50).any(), {"names": list(least.index[least <= 50])}
+    yield "leak", bool(words) or right >= TELLING, {"words": words, "right": right}
+    yield "unmasked", not about.masked_words, {"attribute": about.name}
+    yield "none", bool(none), {"names": none, "attribute": about.name}
+    yield which("few", "masked", lambda share: bool(about.masked_words) and 0 < share < FEW_WORDS)
+    yield which("unknown", "unknown", lambda share: share > UNKNOWN_WORDS)
+    yield which("copied", "copied", lambda share: share > COPIED)
+    yield "long", bool(long), {"of": long}

@@ -1,22 +1,20 @@
-"""What belongs beside LIC: telling words, misgendering, accuracy, published captioners, Gender Score."""
+"""What belongs beside LIC: telling words, leaks, misgendering, accuracy, captioners for scale."""
 
 from collections import Counter
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
+from relic import paths
 from relic.auditing.inputs import Audited
-from relic.chapters.accuracy import scores as accuracy
 from relic.chapters.direction import measure as direction
+from relic.errors import RelicError, needed
 from relic.chapters.resample import image_draws
-from relic.data.corpus import Corpus
-from relic.judge.lic import intervals, lic_table
 from relic.measure.classifiers.base import TextForm
 from relic.measure.inputs import Reading, read_captions, vocabulary
-from relic.measure.runs import describe, fit
-from relic.measure.text import UNKNOWN, tokenizer
-from relic.records.serve import recorded
+from relic.measure.text import UNKNOWN
 
 MOST = 20_000  # images that words and misgendering are counted on; drawn where there are more
 DESCRIBED = 2500  # images that accuracy is measured on: METEOR takes half an audit's time
@@ -24,9 +22,12 @@ DRAWS = 1000
 WORDS = 6  # a class
 COMMON = frozenset("a an the of in on at is are and with to . ,".split())
 LEAST = 5  # captions that must hold a word for it to be listed
-ALIKE = (
-    0.25  # share of the audited images among the recorded test images: ten splits test half of all
-)
+CLEAR = 4.0  # standard errors that rates of the two classes must lie apart: thousands are compared
+LEAK_LEAST, LEAK_SHARE = (
+    0.03,
+    0.95,
+)  # a leak: share of a class's human captions with the word; of one class
+OUTCOMES = ["right", "wrong", "neutral", direction.WRONG_OF_NAMED]
 
 
 def sampled(audited: Audited, most: int = MOST) -> pd.Index:
@@ -37,38 +38,70 @@ def sampled(audited: Audited, most: int = MOST) -> pd.Index:
     return pd.Index(np.sort(drawn))
 
 
-def telling_words(audited: Audited, seeds, words: int = WORDS) -> pd.DataFrame:
-    """Words and word pairs with the largest weights of the linear classifier, by captioner and class.
+def _read(audited: Audited, captioner: str = "", index: int = 0, aligned: str = "none") -> list[str]:  # fmt: skip
+    """Captions of the sampled images as the linear classifier reads them: a captioner's, or human ones."""
+    name = captioner or audited.corpus.captioners[0]
+    human = aligned != "none" or not captioner
+    reading = Reading("human", name, caption_index=index, vocabulary=aligned) if human else Reading("model", name)  # fmt: skip
+    return read_captions(audited.corpus, reading, TextForm()).loc[sampled(audited)].tolist()
 
-    Weights are means over the seeds' splits. Shares: of the captions of that class's images that hold
-    the word, generated and human (the first human caption). `example`: a caption that holds it.
+
+@lru_cache(maxsize=2)
+def _human(audited: Audited) -> list[list[str]]:
+    """Human captions by number, masked, with all their words."""
+    return [_read(audited, index=k) for k in range(audited.captions_an_image)]
+
+
+def _classes(audited: Audited) -> np.ndarray:
+    return audited.corpus.labels.loc[sampled(audited)].to_numpy()
+
+
+def _counted(captions: list[str], classes: np.ndarray, pairs: bool) -> list[Counter]:
+    """For each class, the captions that hold a word (or, with `pairs`, two in a row)."""
+    counts = [Counter(), Counter()]
+    for caption, value in zip(captions, classes, strict=True):
+        tokens = caption.split()
+        counts[value].update({*tokens, *map(" ".join, pairwise(tokens))} if pairs else set(tokens))
+    return counts
+
+
+def telling_words(audited: Audited, words: int = WORDS) -> pd.DataFrame:
+    """Words and word pairs whose rates in the two classes' captions lie farthest apart.
+
+    `apart`: in standard errors. Rates are percent of a class's captions, generated and human.
     """
-    corpus, rows = audited.corpus, []
-    images = sampled(audited)
-    some = list(seeds) if len(images) == len(audited.images) else list(seeds)[:1]
-    human = _terms_by_image(corpus, Reading("human", corpus.captioners[0], vocabulary="none"), images)  # fmt: skip
+    corpus, classes, rows = audited.corpus, _classes(audited), []
+    sizes = np.bincount(classes, minlength=2)
     for name in corpus.captioners:
-        weights = pd.DataFrame([_weights(corpus, name, seed) for seed in some]).fillna(0.0)
-        own = _terms_by_image(corpus, Reading("model", name), images)
-        raw, mean, spread = corpus.captions(name), weights.mean(), weights.std()
-        classes = corpus.labels.loc[images].to_numpy()
-        counts = Counter(term for caption in own for term in caption)
+        own, raw = _read(audited, name), corpus.captions(name).loc[sampled(audited)].tolist()
+        counts = _counted(own, classes, pairs=True)
+        terms = [t for t in counts[0] | counts[1] if counts[0][t] + counts[1][t] >= LEAST]
+        table = np.array([[each[t] for t in terms] for each in counts]).reshape(2, -1)
+        rates, share = table / sizes[:, None], table.sum(axis=0) / sizes.sum()
+        error = np.sqrt(share * (1 - share) * (1 / sizes).sum())
+        apart = np.divide(rates[1] - rates[0], error, out=np.zeros(len(terms)), where=error > 0)
         for value, label in enumerate(corpus.attribute.classes):
-            told = mean[(mean > 0) == (value == 1)].sort_values(ascending=value == 0, kind="stable")
-            listed = [term for term in told.index if counts[term] >= LEAST]
-            for term in _different(listed, corpus.attribute.mask_token, words):
-                has, also = (np.array([term in t for t in each]) for each in (own, human))
-                at = images[np.flatnonzero(has & (classes == value))[:1]]
-                rows.append(
-                    (name, label, term, told[term], spread[term], int(has.sum()),
-                     *(100 * has[classes == c].mean() for c in (0, 1)),
-                     *(100 * also[classes == c].mean() for c in (0, 1)),
-                     raw.loc[at[0]] if len(at) else "")
-                )  # fmt: skip
+            order = np.argsort(apart if value == 0 else -apart, kind="stable")
+            clear = [terms[i] for i in order if (apart[i] if value else -apart[i]) > CLEAR]
+            for term in _different(clear, corpus.attribute.mask_token, words):
+                at = terms.index(term)
+                said = [_rates(texts, classes, term) for texts in _human(audited)]
+                human = np.mean(said, axis=0) if said else (np.nan, np.nan)
+                has = (
+                    i for i, c in enumerate(own) if f" {term} " in f" {c} " and classes[i] == value
+                )
+                rows.append((name, label, term, *100 * rates[:, at], *human, int(table[:, at].sum()),
+                             apart[at], raw[next(has)]))  # fmt: skip
     first, second = corpus.attribute.classes
-    columns = ["captioner", "speaks for", "word", "weight", "std over splits", "captions", f"{first} %",
-               f"{second} %", f"human {first} %", f"human {second} %", "example"]  # fmt: skip
+    columns = ["captioner", "says", "word", f"{first} %", f"{second} %", f"human {first} %",
+               f"human {second} %", "captions", "apart", "example"]  # fmt: skip
     return pd.DataFrame(rows, columns=columns)
+
+
+def _rates(captions: list[str], classes: np.ndarray, term: str) -> list[float]:
+    """Percent of each class's captions that hold a term."""
+    has = np.array([f" {term} " in f" {caption} " for caption in captions])
+    return [100 * has[classes == value].mean() for value in (0, 1)]
 
 
 def _different(terms: list[str], mask_token: str, number: int) -> list[str]:
@@ -82,98 +115,114 @@ def _different(terms: list[str], mask_token: str, number: int) -> list[str]:
     return kept
 
 
-def _weights(corpus: Corpus, captioner: str, seed: int) -> dict[str, float]:
-    model, _ = fit(corpus, describe(corpus, captioner, "linear", seed=int(seed)))
-    return model.weights()
-
-
-def _terms_by_image(corpus: Corpus, reading: Reading, images: pd.Index) -> list[frozenset[str]]:
-    """Words and word pairs of each image's caption, as the linear classifier reads it."""
-    captions = read_captions(corpus, reading, TextForm()).loc[images]
-    terms = {}
-    for caption in captions.unique():
-        tokens = caption.split()
-        terms[caption] = frozenset([*tokens, *map(" ".join, pairwise(tokens))])
-    return [terms[caption] for caption in captions]
+def leaks(audited: Audited, most: int = 8) -> list[str]:
+    """Words left in human captions that occur almost only with one class, the most frequent first."""
+    classes, counts = _classes(audited), [Counter(), Counter()]
+    sizes = np.bincount(classes, minlength=2)
+    for captions in _human(audited):
+        for total, each in zip(counts, _counted(captions, classes, pairs=False), strict=True):
+            total.update(each)
+    found = []
+    for word in counts[0] | counts[1]:
+        said = [each[word] for each in counts]
+        rates = [n / size / audited.captions_an_image for n, size in zip(said, sizes, strict=True)]
+        if sum(said) >= 10 and max(rates) >= max(LEAK_LEAST, LEAK_SHARE * sum(rates)):
+            found.append((sum(said), word))
+    return [word for _, word in sorted(found, reverse=True)[:most]]
 
 
 def naming(audited: Audited) -> pd.DataFrame:
-    """Right, wrong, both or no class named, by label; empty where no words name a class."""
-    corpus = audited.corpus
+    """Percent of captions that name the right class, the wrong one or none, by label, with intervals.
+
+    Empty where no words name a class. `Human`: all human captions.
+    """
+    corpus, images = audited.corpus, sampled(audited)
     if direction.words_of(corpus.attribute) is None:
         return pd.DataFrame()
-    captions = direction.gather(corpus, sampled(audited))
-    return direction.naming(captions, image_draws(len(captions.images), DRAWS))
+    if audited.captions_an_image:
+        images = images.intersection(corpus.deepest)
+    sets = {name: [corpus.captions(name).loc[images]] for name in corpus.captioners}
+    said = [corpus.human_captions(k).loc[images] for k in range(audited.captions_an_image)]
+    sets |= {direction.HUMAN: said} if said else {}
+    captions = direction.Captions(corpus, images, corpus.labels.loc[images].to_numpy(), sets)
+    found = direction.naming(captions, image_draws(len(images), DRAWS))
+    found = found[found["outcome"].isin(OUTCOMES) & ~found["label"].isin(["gap", "all"])]
+    keys = ["captioner", "label"]
+    wide = found.pivot(index=keys, columns="outcome", values="value")
+    wide = wide.reindex(found[keys].drop_duplicates().itertuples(index=False, name=None))
+    bounds = found[found["outcome"] == direction.WRONG_OF_NAMED].set_index(["captioner", "label"])
+    wide = wide.assign(low=bounds["low"], high=bounds["high"], images=bounds["n"]).reset_index()
+    return wide.rename(columns={direction.WRONG_OF_NAMED: "wrong_of_named"})
 
 
-def caption_accuracy(audited: Audited) -> pd.DataFrame:
-    """BLEU-4, CIDEr, METEOR, ROUGE-L of each captioner, 2,500 images at most; METEOR only with Java."""
-    kind = accuracy.FALLBACK if accuracy.java_problem() else accuracy.PTB
-    images = sampled(audited, DESCRIBED)
+def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
+    """BLEU-4, CIDEr, METEOR, ROUGE-L of each captioner, 2,500 images at most; what is left out, and why."""
+    try:
+        with needed("accuracy"):
+            from relic.chapters.accuracy import scores as accuracy
+    except RelicError as error:
+        return pd.DataFrame(), f"{error.found}: {error.mend}"
+    problem, images = accuracy.java_problem(), sampled(audited, DESCRIBED)
+    kind = accuracy.FALLBACK if problem else accuracy.PTB
     references = accuracy.references_of(audited.corpus).loc[images]
     draws, frames = image_draws(len(images), DRAWS), []
     for name in audited.corpus.captioners:
         captions = audited.corpus.captions(name).loc[images]
         found = accuracy.score_captions(captions, references, draws, kind, their_way=False)
-        frames.append(found.assign(captioner=name))
-    return pd.concat(frames, ignore_index=True)
+        found = found.set_index("metric").reindex([m for m in accuracy.METRICS if m in set(found["metric"])])  # fmt: skip
+        frames.append(found.reset_index().assign(captioner=name))
+    return pd.concat(frames, ignore_index=True), f"METEOR is left out: {problem}" if problem else ""
 
 
-def published_beside(audited: Audited, classifiers) -> tuple[pd.DataFrame, float]:
-    """Recorded LIC of the papers' captioners, and the share of the audited images they were tested on.
-
-    Empty where the attribute is another or the images are.
-    """
-    runs = recorded(attribute=audited.corpus.attribute.name, classifier=list(classifiers))
-    if not len(runs) or audited.names or audited.corpus.synthetic:
-        return pd.DataFrame(), 0.0
-    known = set(runs.outcomes["image_id"])
-    share = float(np.mean([image in known for image in audited.images]))
-    if share < ALIKE:
-        return pd.DataFrame(), share
-    table = intervals(lic_table(runs)).rename(columns={"seeds": "n_seeds"})
-    return table[["captioner", "classifier", "lic", "low", "high", "n_seeds", "n_test"]], share
+def scale(audited: Audited) -> pd.DataFrame:
+    """Recorded LIC of the papers' captioners on COCO val 2014, linear, for a sense of size."""
+    about = audited.corpus.attribute.name
+    table = pd.read_csv(paths.PACKAGE / "auditing" / "scale.csv")
+    return table[(table["attribute"] == about) & (not audited.corpus.synthetic)]
 
 
 def gender_score(audited: Audited) -> pd.DataFrame:
     """The Gender Score's table on the images whose objects are known; n-gram model, MiniLM."""
-    from relic.chapters.gender_score import contexts, load_encoder, load_prior
-    from relic.chapters.gender_score.study import Study
-    from relic.chapters.gender_score.tables import score_table
+    with needed("gender-score"):
+        from relic.chapters.gender_score import contexts, load_encoder, load_prior
+        from relic.chapters.gender_score.study import Study
+        from relic.chapters.gender_score.tables import score_table
 
-    corpus = audited.corpus
-    found = contexts(corpus.objects)
-    found = found[found.index.isin(sampled(audited))]
-    if found.empty or corpus.attribute.name != "gender":
-        return pd.DataFrame()
-    captions = {name: corpus.captions(name).loc[found.index] for name in corpus.captioners}
-    human = corpus.human[corpus.human["image_id"].isin(found.index)]
-    study = Study(f"{corpus.name}, {len(found):,} images", corpus.synthetic, captions, found, human)
-    prior = load_prior("n-gram", corpus.human["caption"])
-    return score_table(study, prior, load_encoder("all-MiniLM-L6-v2", study.words()))
+        corpus = audited.corpus
+        found = contexts(corpus.objects)
+        found = found[found.index.isin(sampled(audited))]
+        if found.empty or corpus.attribute.name != "gender" or corpus.human.empty:
+            return pd.DataFrame()
+        captions = {name: corpus.captions(name).loc[found.index] for name in corpus.captioners}
+        human = corpus.human[corpus.human["image_id"].isin(found.index)]
+        title = f"{corpus.name}, {len(found):,} images"
+        study = Study(title, corpus.synthetic, captions, found, human)
+        prior = load_prior("n-gram", corpus.human["caption"])
+        return score_table(study, prior, load_encoder("all-MiniLM-L6-v2", study.words()))
 
 
-def unknown_share(audited: Audited, captioner: str) -> float:
+def described(audited: Audited, captioner: str) -> dict[str, float]:
+    """What a captioner's captions are like, in percent of captions unless it says otherwise."""
+    corpus, own, images = audited.corpus, _read(audited, captioner), sampled(audited)
+    token, human = corpus.attribute.mask_token, _human(audited)
+    raw = corpus.captions(captioner).loc[images]
+    said = corpus.human[corpus.human["image_id"].isin(images)]
+    written = set(zip(said["image_id"], said["caption"].str.lower(), strict=True))
+    return {
+        "masked": 100 * float(np.mean([token in caption.split() for caption in own])),
+        "bare": 100 * float(np.mean([set(caption.split()) <= COMMON | {token} for caption in own])),
+        "commonest": 100 * Counter(own).most_common(1)[0][1] / len(own),
+        "copied": 100 * float(np.mean([(i, c) in written for i, c in raw.items()])),
+        "unknown": _unknown(audited, captioner),
+        "words": float(np.mean([len(caption.split()) for caption in own])),
+        "human_words": float(np.mean([len(c.split()) for c in human[0]])) if human else np.nan,
+    }
+
+
+def _unknown(audited: Audited, captioner: str) -> float:
     """Percent of human words outside the vocabulary that they are aligned to."""
-    corpus = audited.corpus
     reading = Reading("human", captioner, vocabulary=audited.vocabulary)
-    if vocabulary(corpus, reading) is None:
+    if not audited.captions_an_image or vocabulary(audited.corpus, reading) is None:
         return 0.0
-    captions = read_captions(corpus, reading, TextForm()).loc[sampled(audited)]
+    captions = _read(audited, captioner, aligned=audited.vocabulary)
     return 100 * float(np.mean([token == UNKNOWN for c in captions for token in c.split()]))
-
-
-def masked_share(audited: Audited, captioner: str) -> float:
-    """Percent of a captioner's captions that hold a masked word."""
-    about = audited.corpus.attribute
-    split, captions = tokenizer(about.tokenizer), audited.corpus.captions(captioner).loc[sampled(audited)]  # fmt: skip
-    return 100 * float(np.mean([not about.masked_words.isdisjoint(split(c.lower())) for c in captions]))  # fmt: skip
-
-
-def copied_share(audited: Audited, captioner: str) -> float:
-    """Percent of captions that equal a human caption of their image, to the letter."""
-    images = sampled(audited)
-    captions = audited.corpus.captions(captioner).loc[images]
-    human = audited.corpus.human[audited.corpus.human["image_id"].isin(images)]
-    said = set(zip(human["image_id"], human["caption"], strict=True))
-    return 100 * float(np.mean([(i, c) in said for i, c in captions.items()]))

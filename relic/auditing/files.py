@@ -4,13 +4,16 @@ import gzip
 import hashlib
 import io
 import os
+import reprlib
 import zlib
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from relic.errors import RelicError
 
-LARGEST = 4_000_000_000  # bytes after unpacking; COCO's val captions have 20 MB
+LARGEST = 2_000_000_000  # bytes; COCO's val captions have 20 MB
+PACKED, DENSEST = 50_000_000, 40  # bytes that any gzip may unpack to; above, times its own size
 SHOWN = 5  # rows or ids that an error lists
 FORMATS = "JSON, JSON lines, CSV or TSV in UTF-8 (gzip is fine), or one of upstream's pickles"
 OTHERS = {  # first bytes of what is often given by mistake
@@ -41,22 +44,21 @@ class Content:
     is_pickle: bool = False
 
 
+_SHORT = reprlib.Repr()  # lists that share lists, and numbers of a thousand digits, end too
+_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxdict = 3, 200, 8
+
+
 def shortened(value, width: int = 80) -> str:
     """What a value looks like, on one line that ends.
 
     >>> shortened("a" * 100, 10)
     "'aaaaaaaa…"
     """
-    if isinstance(value, str | bytes):
-        value = value[: width + 1]
-    elif isinstance(value, dict):
-        value = dict(list(value.items())[:width])
-    elif isinstance(value, list):
-        value = value[:width]
-    try:
-        text = ascii(value) if not isinstance(value, str) else repr(value)
-    except (RecursionError, ValueError):  # nested deeply; a number with thousands of digits
-        text = f"a {type(value).__name__}"
+    if isinstance(value, dict):  # reprlib would sort the keys, and hide the image's id
+        pairs = (f"{_SHORT.repr(k)}: {_SHORT.repr(v)}" for k, v in islice(value.items(), 8))
+        text = f"{{{', '.join(pairs)}}}"
+    else:
+        text = repr(value[: width + 1]) if isinstance(value, str | bytes) else _SHORT.repr(value)
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
@@ -102,19 +104,20 @@ def _bytes_of(file: Path) -> bytes:
 def _unpacked(raw: bytes, file: Path) -> bytes:
     if not raw.startswith(b"\x1f\x8b"):
         return raw
+    most = min(LARGEST, max(PACKED, DENSEST * len(raw)))
     try:
         with gzip.open(io.BytesIO(raw)) as stream:
-            data = stream.read(LARGEST + 1)
+            data = stream.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
         found = f"{file} is compressed with gzip, and damaged or cut short: {error}"
         raise RelicError(found, expected="a complete file", mend="copy or pack it again") from error
-    if len(data) > LARGEST:
-        raise _too_large(file)
+    if len(data) > most:
+        raise _too_large(file, most)
     return data
 
 
-def _too_large(file: Path) -> RelicError:
-    found = f"{file} has more than {LARGEST:,} bytes"
+def _too_large(file: Path, most: int = LARGEST) -> RelicError:
+    found = f"{file} has more than {most:,} bytes{' when unpacked' * (most < LARGEST)}"
     return RelicError(found, expected="captions or labels alone", mend="leave other columns out")
 
 

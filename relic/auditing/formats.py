@@ -16,8 +16,10 @@ WRAPPERS = ("annotations", "images", "results", "predictions", "captions", "labe
 RECORDS = '[{"image_id": 391895, "caption": "a man rides a bike"}, …]'
 
 
-def read_table(file: str | Path, value: str = "caption") -> Table:
+def read_table(file: str | Path | Table, value: str = "caption") -> Table:
     """The rows of a file; in a dict id → something, `value` names the something."""
+    if isinstance(file, Table):  # captions in memory
+        return file
     content = read_content(file)
     if content.is_pickle:
         table = _of_values(unpickled(content), content, value, "pickle")

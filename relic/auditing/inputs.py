@@ -1,14 +1,19 @@
 """What an audit reads, joined into a `Corpus`: captions, labels, human captions."""
 
+import hashlib
 import json
-from dataclasses import asdict, dataclass, field, replace
+import os
+import re
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from relic import paths
 from relic.auditing.ids import same_kind
+from relic.auditing.labels import with_classes
 from relic.auditing.readers import (
     Rows,
     read_captions,
@@ -20,12 +25,17 @@ from relic.auditing.readers import (
 )
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
+from relic.data.human import human_captions
+from relic.data.load import GET
+from relic.data.upstream import data_directory, labels_of
 from relic.errors import RelicError
 from relic.measure.inputs import VOCABULARIES, own_words
 from relic.measure.splits import FEWEST
 
 NAME = "audited captions"
 SYNTHETIC = "audited captions (synthetic)"  # files that the embedded corpus was exported to
+LONGEST = 80  # characters of a captioner's name
+TAKEN = ("human", "people")  # what tables call the other side
 
 
 @dataclass(frozen=True)
@@ -33,20 +43,25 @@ class Inputs:
     """Files of an audit, by path. A captions file may be `NAME=FILE`; its stem is its name otherwise."""
 
     captions: tuple[str, ...]
-    labels: str
-    human: str
+    labels: str = ""  # without: those of `data`
+    human: str = ""  # without, with labels of one's own: LIC_M only; else those of `data`
     attribute: str = "gender"  # gender, race, age, a YAML file, or a new name with `classes`
-    classes: tuple[str, ...] = ()  # the two values in the labels file: class 0, class 1
+    classes: tuple[str, ...] = ()  # the two values in the labels file, or CLASS=VALUE
     masked_words: str = ""  # file of words that state the attribute
+    also_mask: tuple[str, ...] = ()  # words besides
     vocabulary: str = "captioner"  # captioner, human-top-n, none, or a file of words
     objects: str = ""  # CSV of objects by image, for the Gender Score
+    data: str = ""  # directory of COCO's labels and human captions; RELIC_DATA by default
+    first_sentence: bool = False  # of each generated caption, for captions of several
     synthetic: bool = False
 
     def told(self) -> str:
         """As one line that any process can read again; paths do not depend on where it runs."""
         plain = {name: value for name, value in asdict(self).items() if value}
         plain["captions"] = [f"{name}={file}" for name, file in self.named()]
-        for name in ("labels", "human", "masked_words", "objects"):
+        if not self.labels:
+            plain["data"] = self.data or str(paths.real_data() or "")
+        for name in ("labels", "human", "masked_words", "objects", "data"):
             if plain.get(name):
                 plain[name] = _absolute(plain[name])
         if self.attribute.endswith((".yml", ".yaml")):
@@ -58,7 +73,10 @@ class Inputs:
     @classmethod
     def heard(cls, told: str) -> "Inputs":
         """The inverse of `told`."""
-        return _tuples(cls(**json.loads(told)))
+        plain = json.loads(told)
+        for name in ("captions", "classes", "also_mask"):
+            plain[name] = tuple(plain.get(name, ()))
+        return cls(**plain)
 
     def named(self) -> list[tuple[str, str]]:
         """Captioner and absolute path of each captions file."""
@@ -76,20 +94,28 @@ class Inputs:
         return found
 
 
-def _tuples(inputs: Inputs) -> Inputs:
-    return replace(inputs, captions=tuple(inputs.captions), classes=tuple(inputs.classes))
-
-
 def _name_and_file(told: str) -> tuple[str, str]:
     name, equals, file = str(told).partition("=")
-    if not equals or Path(told).exists():
+    if not equals or os.path.exists(told):  # Path.exists raises where a name is too long
         name, file = "", str(told)
     stem = Path(file).name.removesuffix(".gz")
-    return name.strip() or stem.rsplit(".", 1)[0] or stem, _absolute(file)
+    return checked_name(name.strip() or stem.rsplit(".", 1)[0] or stem), _absolute(file)
+
+
+def checked_name(name: str) -> str:
+    """A captioner's name that can be shown; bytes that are no UTF-8 become question marks."""
+    name = " ".join(str(name).encode("utf-8", "replace").decode().split())
+    if not name or len(name) > LONGEST or name.casefold() in TAKEN:
+        raise RelicError(
+            f"a captioner called {name[:LONGEST]!r}{'…' * (len(name) > LONGEST)}",
+            expected=f"a name of at most {LONGEST} characters; Human stands for people's captions",
+            mend="NAME=FILE gives a file another name",
+        )
+    return name
 
 
 def _absolute(file: str) -> str:
-    return str(Path(file).expanduser().absolute())
+    return os.path.abspath(os.path.expanduser(file))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +124,8 @@ class Audited:
 
     corpus: Corpus
     inputs: Inputs
-    images: pd.Index  # labelled, with human captions and every captioner's caption
-    captions_an_image: int  # human ones
+    images: pd.Index  # labelled, with every captioner's caption and, where given, human captions
+    captions_an_image: int  # human ones; 0 where there are none
     coverage: pd.DataFrame  # captioner, captions, with label, with human captions, with both
     notes: list[str] = field(default_factory=list)
     files: list[dict] = field(default_factory=list)  # role, file, sha256
@@ -111,17 +137,21 @@ class Audited:
         return self.inputs.vocabulary if self.inputs.vocabulary in VOCABULARIES else "captioner"
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def audited(told: str) -> Audited:
     """The corpus of `Inputs.told`; read once per process."""
     inputs = Inputs.heard(told)
     about = attribute_of(inputs)
-    classes = tuple(inputs.classes) or None
-    reads = [(name, read_captions(file)) for name, file in inputs.named()]
-    labels, human = read_labels(inputs.labels, about, classes), read_human(inputs.human)
+    reads = [(name, _read(file)) for name, file in inputs.named()]
+    labels, human = _labels_and_human(inputs, about)
     objects = read_objects(inputs.objects) if inputs.objects else None
     words = () if inputs.vocabulary in VOCABULARIES else read_vocabulary(inputs.vocabulary)
     return assemble(inputs, about, reads, labels, human, objects, words)
+
+
+@lru_cache(maxsize=8)
+def _read(file: str) -> Rows:
+    return read_captions(file)  # the same for each attribute
 
 
 def audited_corpus(told: str) -> Corpus:
@@ -129,16 +159,42 @@ def audited_corpus(told: str) -> Corpus:
     return audited(told).corpus
 
 
+def _labels_and_human(inputs: Inputs, about: Attribute) -> tuple[Rows, Rows | None]:
+    """From the files given; what is not given, from COCO's captions in the data directory."""
+    if inputs.labels:
+        labels = read_labels(inputs.labels, about, inputs.classes)
+        return labels, read_human(inputs.human) if inputs.human else None
+    if not inputs.data or about.name not in known_attributes():
+        raise RelicError(
+            f"no labels of {about.name}",
+            expected="--labels FILE, or RELIC_DATA (or --data) with COCO's gender, race and age",
+            mend=GET.replace("./run_all.sh", "relic audit"),
+        )
+    place = data_directory(inputs.data)
+    series = labels_of(place, about)
+    labels = _from_data(place, "labels", series.rename("label").reset_index())
+    if inputs.human:
+        return labels, read_human(inputs.human)
+    said = human_captions(place, about.name, series.index).drop(columns="source")
+    return labels, _from_data(place, "human captions", said) if len(said) else None
+
+
+def _from_data(place: Path, what: str, frame: pd.DataFrame) -> Rows:
+    """Rows of the data directory; their hash is that of the rows, whichever files they came from."""
+    digest = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
+    return Rows(frame, [], Path(place) / f"{what} of {place.name}", digest)
+
+
 def attribute_of(inputs: Inputs) -> Attribute:
     """The attribute by name or YAML file; a new one from its two classes and its masked words."""
     name, own = inputs.attribute, read_words(inputs.masked_words) if inputs.masked_words else None
-    if inputs.classes and (len(inputs.classes) != 2 or len(set(inputs.classes)) != 2):
-        raise RelicError(
-            f"classes {', '.join(inputs.classes)}", expected="two different values, with a comma"
-        )
+    also = frozenset(word for each in inputs.also_mask for word in each.lower().split())
     if name in known_attributes() or name.endswith((".yml", ".yaml")):
-        about = load_attribute(name)
-        return about if own is None else about.model_copy(update={"masked_words": own, "class_words": {}})  # fmt: skip
+        about = with_classes(load_attribute(name), inputs.classes)
+        changed = {"masked_words": (about.masked_words if own is None else own) | also}
+        if own is not None:
+            changed["class_words"] = {}
+        return about.model_copy(update=changed)
     if not inputs.classes or own is None:
         raise RelicError(
             f"unknown attribute {name!r}",
@@ -146,27 +202,41 @@ def attribute_of(inputs: Inputs) -> Attribute:
             mend=f"--attribute {name} --classes A,B --masked-words words.txt (an empty file masks nothing)",
         )
     token = "".join(c for c in name.lower() if c.isalnum()) + "word"
-    return Attribute(name=name, classes=inputs.classes, mask_token=token, masked_words=own)
+    new = Attribute(name=name, classes=("", " "), mask_token=token, masked_words=own | also)
+    return with_classes(new, inputs.classes)
 
 
 def assemble(
-    inputs: Inputs, about: Attribute, reads: list[tuple[str, Rows]], labels: Rows, human: Rows,
-    objects: Rows | None = None, words: tuple[str, ...] = (),
-) -> Audited:  # fmt: skip
+    inputs: Inputs,
+    about: Attribute,
+    reads: list[tuple[str, Rows]],
+    labels: Rows,
+    human: Rows | None = None,
+    objects: Rows | None = None,
+    words: tuple[str, ...] = (),
+) -> Audited:
     """Join by image id; refuse before any computing what cannot be audited."""
-    rows = [*(each for _, each in reads), labels, human, *([objects] if objects else [])]
+    roles = [f"captions of {name}" for name, _ in reads]
+    roles += ["labels", "human captions" if human else "", "objects" if objects else ""]
+    roles = list(filter(None, roles))
+    rows = [each for each in (*(each for _, each in reads), labels, human, objects) if each]
     frames, names = _numbered([each.frame for each in rows])
-    captions = dict(zip([name for name, _ in reads], frames, strict=False))
-    label_frame, human_frame = frames[len(reads)], frames[len(reads) + 1]
-    series = label_frame.set_index("image_id")["label"].astype("int64").sort_index()
+    by_role = dict(zip(roles, frames, strict=True))
+    captions = {
+        name: lowered(frame, inputs.first_sentence)
+        for (name, _), frame in zip(reads, frames, strict=False)
+    }
+    series = by_role["labels"].set_index("image_id")["label"].astype("int64").sort_index()
     notes = [f"{each.file.name}: {note}" for each in rows for note in each.notes]
-    kept, number, dropped = _human(human_frame[human_frame["image_id"].isin(series.index)])
-    notes += dropped
-    coverage = _coverage(captions, series.index, pd.Index(human_frame["image_id"].unique()))
-    usable = series.index[series.index.isin(kept["image_id"])]
+    said = by_role.get("human captions", NO_HUMAN)
+    captioned = series.index
     for frame in captions.values():
-        usable = usable[usable.isin(frame["image_id"])]
-    _check_joined(usable, series, captions, human_frame, rows, names)
+        captioned = captioned[captioned.isin(frame["image_id"])]
+    kept, number, dropped = _human(said[said["image_id"].isin(captioned)])
+    notes += dropped
+    coverage = _coverage(captions, series.index, pd.Index(said["image_id"].unique()))
+    usable = captioned[captioned.isin(kept["image_id"])] if human else captioned
+    _check_joined(usable, series, captions, said if human else None, rows, names)
     about, series, swapped = _rarer_second(about, series, usable)
     notes += swapped
     corpus = Corpus(
@@ -175,20 +245,43 @@ def assemble(
         attribute=about,
         labels=series,
         generated=_generated(captions),
-        human=kept.assign(source=human.file.name),
+        human=kept.assign(source=human.file.name if human else ""),
         vocabularies={
             name: words or own_words(frame["caption"], about) for name, frame in captions.items()
         },
         display_names={name: name for name in captions},
         reload=partial(audited_corpus, inputs.told()) if inputs.captions else None,
-        **({"objects": frames[-1]} if objects else {}),
+        **({"objects": by_role["objects"]} if objects else {}),
     )
-    roles = [*(f"captions of {name}" for name in captions), "labels", "human captions", "objects"]
     files = [
-        {"role": role, "file": each.file.name, "sha256": each.sha256}
-        for role, each in zip(roles, rows, strict=False)
+        {"role": role, "file": _shown(each.file.name), "sha256": each.sha256}
+        for role, each in zip(roles, rows, strict=True)
     ]
     return Audited(corpus, inputs, usable, number, coverage, notes, files, names)
+
+
+NO_HUMAN = pd.DataFrame({"image_id": [], "caption_index": [], "caption": []}).astype(
+    {"image_id": "int64", "caption_index": "int64", "caption": "str"}
+)
+
+
+def lowered(frame: pd.DataFrame, shortened: bool) -> pd.DataFrame:
+    """Generated captions in lower case: masked words are, and not every classifier lowers by itself."""
+    texts = frame["caption"].map(first_sentence) if shortened else frame["caption"]
+    return frame.assign(caption=texts.str.lower())
+
+
+def first_sentence(caption: str) -> str:
+    """A caption up to its first full stop; all of it where that is nothing.
+
+    >>> first_sentence("A man rides. He smiles."), first_sentence("a man rides")
+    ('A man rides.', 'a man rides')
+    """
+    return re.split(r"(?<=[.!?])\s", caption.strip(), maxsplit=1)[0]
+
+
+def _shown(name: str) -> str:
+    return name.encode("utf-8", "replace").decode()
 
 
 def _numbered(frames: list[pd.DataFrame]) -> tuple[list[pd.DataFrame], dict[int, str]]:
@@ -236,13 +329,14 @@ def _coverage(captions: dict[str, pd.DataFrame], labelled: pd.Index, human: pd.I
 
 def _check_joined(usable, labels, captions, human, rows, names) -> None:
     """Refuse, with ids of both sides, files that do not speak of the same images."""
-    sides = {"labels": set(labels.index), "human captions": set(human["image_id"])}
+    sides = {"labels": set(labels.index)}
+    sides |= {} if human is None else {"human captions": set(human["image_id"])}
     for (name, frame), read in zip(captions.items(), rows, strict=False):
         own = set(frame["image_id"])
         for what, other in sides.items():
             if not own & other:
                 raise RelicError(
-                    f"{read.file.name} has captions of {len(own):,} images ({_some(own, names)}), "
+                    f"{_shown(read.file.name)} has captions of {len(own):,} images ({_some(own, names)}), "
                     f"the {what} are of others ({_some(other, names)})",
                     expected="image ids that occur in both files",
                     mend=f"give the {what} of these images; ids may be numbers or COCO file names",
@@ -256,7 +350,7 @@ def _check_joined(usable, labels, captions, human, rows, names) -> None:
     counts = labels.loc[usable].value_counts().reindex([0, 1], fill_value=0)
     if counts.min() < FEWEST:
         raise RelicError(
-            f"{len(usable):,} images have a caption, a label and human captions: "
+            f"{len(usable):,} images have all that is needed (caption, label{'' if human is None else ', human captions'}): "
             f"{counts[0]:,} of class 0, {counts[1]:,} of class 1",
             expected=f"at least {FEWEST} images of each class",
             mend="give labels and human captions for more of the captioned images",

@@ -4,6 +4,7 @@ Each reader gives `Rows`: a tidy frame, what was understood on the way, and the 
 is not unmistakable is refused with the rows in question.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -29,7 +30,7 @@ LABELS_INSTEAD = "these look like labels: --labels takes them"
 CAPTIONS_INSTEAD = "these look like generated captions: they are the first file of relic audit"
 
 
-def read_captions(file: str | Path) -> Rows:
+def read_captions(file: str | Path | Table) -> Rows:
     """Generated captions as `image_id, caption`: one row an image, in file order."""
     table = read_table(file)
     ids = ids_of(table)
@@ -40,7 +41,7 @@ def read_captions(file: str | Path) -> Rows:
     return as_rows(table, once(table, frame, "caption"))
 
 
-def read_human(file: str | Path) -> Rows:
+def read_human(file: str | Path | Table) -> Rows:
     """Human captions as `image_id, caption_index, caption`: several rows an image, in file order."""
     table = read_table(file)
     ids = ids_of(table)
@@ -59,11 +60,11 @@ def read_human(file: str | Path) -> Rows:
 
 
 def read_labels(
-    file: str | Path, attribute: Attribute, classes: tuple[str, str] | None = None
+    file: str | Path | Table, attribute: Attribute, classes: Sequence[str] = ()
 ) -> Rows:
     """Labels as `image_id, label`: 0 or 1, in file order.
 
-    `classes` are the two values of the file, class 0 first, where these are not the attribute's.
+    `classes` are the two values of the file, in any order, where these are not the attribute's.
     """
     table = read_table(file, value="label")
     ids = ids_of(table)
@@ -77,7 +78,7 @@ def read_labels(
     frame = pd.DataFrame({"image_id": ids, "label": codes}).dropna().astype({"label": "int64"})
     frame = once(table, frame, "label")
     if frame["label"].nunique() < 2:
-        names = classes or attribute.classes
+        names = attribute.classes
         only = f"only {names[frame['label'].iloc[0]]}" if len(frame) else "none"
         raise RelicError(
             f"{table.file}: {only} of the two classes {' and '.join(names)} is there",

@@ -1,14 +1,21 @@
 """A real audit for the tutorial: two captioners' results files on COCO's Karpathy test split.
 
-Its numbers are kept in `results/audit/`; `python -m relic.auditing.recorded` computes them again.
+Its numbers are kept in `results/audit/`; `python -m relic.auditing.recorded` computes them again. So is
+`scale.csv`, which the package carries: what the papers' captioners score, for a sense of size.
 """
 
 import pandas as pd
 
+from relic import paths
 from relic.auditing.audit import Audit, audit
+from relic.data.attribute import known_attributes
 from relic.data.load import real_directory
 from relic.errors import RelicError
+from relic.judge.lic import intervals, lic_table
 from relic.records import tables as records
+from relic.records.serve import recorded
+
+SCALE = paths.PACKAGE / "auditing" / "scale.csv"
 
 RECORD, PART = "audit", "karpathy_test"
 FILES = {
@@ -43,14 +50,22 @@ def compute(**options) -> Audit:
 def frame(found: Audit) -> pd.DataFrame:
     """Numbers only: a row each captioner, on all and on unseen test captions."""
     rows = []
-    for row in found.measured.lic.to_dict("records"):
+    for row in found.parts[0].measured.lic.to_dict("records"):
         unseen = row.pop("unseen")
         rows += [row | {"seen": "all"}, row | unseen | {"seen": "unseen"}]
     return pd.DataFrame(rows)
 
 
+def scale() -> pd.DataFrame:
+    """Recorded LIC of the papers' captioners, linear, by attribute."""
+    parts = [intervals(lic_table(recorded(attribute=name, classifier="linear"))) for name in known_attributes()]  # fmt: skip
+    kept = ["attribute", "captioner", "lic_model", "lic_data", "lic", "low", "high", "n_seeds", "n_test"]  # fmt: skip
+    return pd.concat(parts).rename(columns={"seeds": "n_seeds"})[kept].round(4)
+
+
 def main() -> None:
-    """Record the tutorial's audit."""
+    """Record the tutorial's audit and the scale."""
+    scale().to_csv(SCALE, index=False)
     print(records.write_record(RECORD, PART, frame(compute(with_accuracy=False))))
 
 

@@ -1,28 +1,23 @@
-"""`relic audit`: notebook 80 executed by papermill on somebody's files, its report moved into place.
+"""`relic audit`: somebody's files in, a verdict and a report out.
 
-The report is made in a directory beside `--out` and renamed at the end: `--out` holds a whole report
-or none. Inputs are read here first, so that what is wrong with them is said within seconds.
+Inputs are read first, so that what is wrong with them is said within seconds. `--out` is held by a lock
+while an audit works; its files are renamed into it at the end, all or none, and nothing else is touched.
 """
 
 import contextlib
-import json
 import os
-import shutil
+import signal
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from relic import paths
 from relic.commands.options import seed_numbers
 from relic.errors import RelicError
 
-NOTEBOOK = "80_your_captions"
-EXECUTED = "audit.ipynb"
-OURS = ("report.html", "report.md", "report.json", "report.csv", EXECUTED)
+ABOVE = 3  # exit code where LIC lies above --fail-above
 
 
 def audit(
@@ -30,18 +25,22 @@ def audit(
         list[str],
         typer.Argument(metavar="CAPTIONS...", help="COCO results JSON, JSON lines, CSV or upstream pickle; several files compare captioners. NAME=FILE names one."),
     ],
-    labels: Annotated[str, typer.Option(metavar="FILE", help="Image id and class: CSV, JSON, or an upstream pickle.")],
-    human: Annotated[str, typer.Option(metavar="FILE", help="Human captions: COCO annotations, CSV, JSON or upstream pickle.")],
-    attribute: Annotated[str, typer.Option(help="gender, race, age, a YAML file, or a new name with --classes and --masked-words.")] = "gender",
-    classes: Annotated[str, typer.Option(metavar="A,B", help="The two classes as the labels file writes them; other values are left out.")] = "",
+    labels: Annotated[str, typer.Option(metavar="FILE", help="Image id and class: CSV, JSON, or an upstream pickle. Without: COCO's, from --data.")] = "",
+    human: Annotated[str, typer.Option(metavar="FILE", help="Human captions: COCO annotations, CSV, JSON or upstream pickle. Without, and with --labels: only LIC_M.")] = "",
+    data: Annotated[str, typer.Option(metavar="DIR", help="What `relic data fetch DIR` made: labels and human captions of COCO val 2014 (default: RELIC_DATA).")] = "",
+    attribute: Annotated[str, typer.Option(help="gender, race, age, several with commas, a YAML file, or a new name with --classes and --masked-words.", show_default="gender; without --labels all three")] = "",
+    classes: Annotated[str, typer.Option(metavar="A,B", help="The two classes as the labels file writes them, in any order, or CLASS=VALUE twice; other values are left out.")] = "",
     masked_words: Annotated[str, typer.Option(metavar="FILE", help="Words that state the attribute, hidden from the classifier.")] = "",
+    also_mask: Annotated[str, typer.Option(metavar="WORD,WORD", help="Words to hide besides.")] = "",
     vocabulary: Annotated[str, typer.Option(help="What human captions are aligned to: captioner, human-top-n, none, or a file of words.")] = "captioner",
     objects: Annotated[str, typer.Option(metavar="FILE", help="CSV image_id,label,probability: adds the Gender Score.")] = "",
+    first_sentence: Annotated[bool, typer.Option("--first-sentence", help="Of long captions, only the first sentence.")] = False,
     classifier: Annotated[str, typer.Option(help="linear (seconds), lstm, bert-ft, bert-pre (minutes to hours); several with commas.")] = "linear",
     seeds: Annotated[str, typer.Option(help="Seeds with commas, or `paper`: the papers' ten.")] = "paper",
     split: Annotated[str, typer.Option(help="paired, unpaired or grouped (identical captions on one side).")] = "paired",
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the report goes.")] = Path("audit"),
     format: Annotated[str, typer.Option(help="html, md, json, csv; several with commas.")] = "html,md,json,csv",
+    fail_above: Annotated[float | None, typer.Option(metavar="POINTS", help="Exit with 3 where a LIC surely lies above: the low end of its interval (its mean, where one split gives none).")] = None,
     accuracy: Annotated[bool, typer.Option(help="Also BLEU-4, CIDEr, METEOR, ROUGE-L.")] = True,
     workers: Annotated[int, typer.Option(min=1, help="Processes on this machine; worth it for lstm and bert.")] = 1,
     scheduler: Annotated[str, typer.Option(metavar="tcp://...", help="A Dask scheduler in place of local processes.")] = "",
@@ -50,6 +49,8 @@ def audit(
     """Audit your captioner: does it amplify the bias of human captions?
 
     relic audit captions.json --labels labels.csv --human captions_val2014.json
+
+    COCO val 2014, after `relic data fetch DIR`:  relic audit captions.json --data DIR
 
     A classifier guesses the attribute from your captions and from human captions
     of the same images; LIC is the difference, told with a 95 % interval and a
@@ -62,113 +63,116 @@ def audit(
 
     Another attribute:  --attribute smile --classes yes,no --masked-words w.txt
     """
+    from relic.auditing.audit import check, compute, read
     from relic.auditing.inputs import Inputs
-    from relic.auditing.write import check_formats
+    from relic.auditing.report import check_formats
 
-    formats = check_formats([each.strip() for each in format.split(",") if each.strip()])
-    told = Inputs(
-        captions=tuple(captions), labels=labels, human=human, attribute=attribute,
-        classes=tuple(each.strip() for each in classes.split(",") if each.strip()),
-        masked_words=masked_words, vocabulary=vocabulary, objects=objects,
-    )  # fmt: skip
-    parameters = {
-        **json.loads(told.told()), "classifiers": [each.strip() for each in classifier.split(",")],
-        "seeds": seed_numbers(seeds), "split": split, "accuracy": accuracy, "formats": formats,
-        "workers": workers, "scheduler": scheduler,
+    formats, listed = check_formats(_listed(format)), _listed(attribute)
+    if fail_above is not None and labels and not human:
+        raise RelicError("--fail-above without human captions", expected="--human: LIC is a difference")  # fmt: skip
+    options = {
+        "classifiers": _listed(classifier), "seeds": seed_numbers(seeds), "split": split,
+        "workers": workers, "scheduler": scheduler, "progress": sys.stderr.isatty(),
     }  # fmt: skip
-    with replacing(out, force) as stage:
-        check(told, parameters)
-        execute(parameters, stage)
-        shown = [stage / name for name in OURS if (stage / name).exists()]
-    for file in shown:
-        print(out / file.name)
+    given = Inputs(
+        captions=tuple(captions), labels=labels, human=human, data=data, classes=tuple(_listed(classes)),
+        masked_words=masked_words, also_mask=tuple(_listed(also_mask)), vocabulary=vocabulary,
+        objects=objects, first_sentence=first_sentence,
+    )  # fmt: skip
+    with terminated(), held(out, force) as place:
+        reads, left_out = read(given, listed)
+        for told in reads:
+            counts = told.corpus.label_counts(told.images)
+            said = ", ".join(f"{name} {n:,}" for name, n in counts.items())
+            print(f"{told.corpus.attribute.name}: {len(told.images):,} images ({said})", file=sys.stderr)  # fmt: skip
+            for note in told.notes:
+                print(f"  {note}", file=sys.stderr)
+        check(reads, options)
+        found = compute(reads, left_out, with_accuracy=accuracy, **options)
+        files = found.write(place, formats)
+    print(found)
+    for name, why in left_out.items():
+        print(f"{name} is left out: {why.splitlines()[0]}")
+    print(f"report: {out / files[0].name}")
+    high = [r for r in found.results if fail_above is not None and _least(r) > fail_above]
+    if high:
+        print(f"above {fail_above:g}: {', '.join(sorted({r['captioner'] for r in high}))}", file=sys.stderr)  # fmt: skip
+        raise typer.Exit(ABOVE)
 
 
-def check(inputs, parameters: dict) -> None:
-    """Read the files, describe the runs: what is wrong is said before anything is computed."""
-    from relic.auditing.inputs import audited
-    from relic.measure.runs import describe
+def _listed(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
 
-    read = audited(inputs.told())
-    for name in parameters["classifiers"]:
-        for side in ("model", "human"):
-            describe(read.corpus, read.corpus.captioners[0], name, side=side,
-                     split=parameters["split"], vocabulary=read.vocabulary)  # fmt: skip
-    counts = read.corpus.label_counts(read.images)
-    told = ", ".join(f"{name} {n:,}" for name, n in counts.items())
-    print(f"{len(read.images):,} images with captions, label and human captions ({told})", file=sys.stderr)  # fmt: skip
-    for note in read.notes:
-        print(f"  {note}", file=sys.stderr)
+
+def _least(row: dict) -> float:
+    return row["low"] if row["low"] == row["low"] else row["lic"]
 
 
 @contextlib.contextmanager
-def replacing(out: Path, force: bool) -> Iterator[Path]:
-    """A directory to work in; it becomes `out` when the block ends well, and goes away otherwise."""
-    out = Path(out).expanduser().absolute()
+def held(out: Path, force: bool) -> Iterator[Path]:
+    """`--out`, ours alone until the block ends; made if need be, and taken away again if nothing came."""
+    from relic.auditing.report import OURS
+
+    out = Path(os.path.abspath(os.path.expanduser(out)))
+    if out.is_symlink() and not out.exists():
+        raise RelicError(f"--out {out} is a link to {os.readlink(out)}, which does not exist", mend="make that directory, or another --out")  # fmt: skip
     if out.exists() and not out.is_dir():
         raise RelicError(f"--out {out} is a file", expected="a directory")
-    foreign = sorted(f.name for f in out.iterdir() if f.name not in OURS) if out.exists() else []
-    if foreign:
-        raise RelicError(
-            f"--out {out} holds other files: {', '.join(foreign[:5])}",
-            expected="a new directory, or one that an audit made",
-            mend="--out with another name",
-        )
-    if out.exists() and any(out.iterdir()) and not force:
-        raise RelicError(f"{out} holds a report already", mend="--force replaces it; or another --out")  # fmt: skip
+    made = [each for each in (out, *out.parents) if not each.exists()]
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        out.mkdir(parents=True, exist_ok=True)
+        if not os.access(out, os.W_OK):
+            raise PermissionError(13, "no permission")
     except OSError as error:
-        raise RelicError(f"{out.parent} cannot be written to: {error.strerror}") from error
+        raise RelicError(f"{out} cannot be written to: {error.strerror}", expected="a directory you may write to") from error  # fmt: skip
     try:
-        yield stage
-        old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
-        if out.exists():
-            os.replace(out, old / "report")
-        stage.chmod(0o755)
-        os.replace(stage, out)
-        shutil.rmtree(old, ignore_errors=True)
+        with _locked(out):
+            foreign = sorted(f.name for f in out.iterdir() if f.name not in OURS or not f.is_file())
+            if foreign:
+                raise RelicError(
+                    f"--out {out} holds other files: {', '.join(foreign[:5])}",
+                    expected="a new directory, or one that an audit made",
+                    mend="--out with another name",
+                )
+            if any(out.iterdir()) and not force:
+                raise RelicError(f"{out} holds a report already", mend="--force replaces it; or another --out")  # fmt: skip
+            yield out
     finally:
-        shutil.rmtree(stage, ignore_errors=True)
+        for each in made:  # empty ones only
+            with contextlib.suppress(OSError):
+                each.rmdir()
 
 
-class _Bars:
-    """Of what a kernel writes to its standard error, the progress bars."""
-
-    def write(self, text: str) -> None:
-        if "%|" in text:
-            sys.stderr.write(text)
-
-    def flush(self) -> None:
-        sys.stderr.flush()
-
-
-def execute(parameters: dict, stage: Path) -> None:
-    """Notebook 80 with these parameters; its progress bars are shown, its errors are ours."""
-    import papermill
-    from papermill.exceptions import PapermillExecutionError
-
-    source = paths.NOTEBOOKS / f"{NOTEBOOK}.ipynb"
-    if not source.exists():
-        raise RelicError(
-            f"no {source.name} beside the package",
-            expected="relic installed from its repository: pip install -e .",
-        )
-    done = stage / EXECUTED
+@contextlib.contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """A lock that goes with the process, whatever ends it; none where the system has no such thing."""
     try:
-        papermill.execute_notebook(
-            source, done, parameters=parameters | {"out": str(stage)}, kernel_name="python3",
-            progress_bar=False, stderr_file=_Bars(), cwd=stage,
-        )  # fmt: skip
-    except PapermillExecutionError as error:
-        if error.ename == "RelicError":
-            found, *rest = error.evalue.split("\n")
-            raise RelicError("\n".join([found, *rest])) from error
-        kept = Path(tempfile.mkdtemp(prefix="relic-audit-")) / EXECUTED
-        shutil.copy(done, kept)
-        raise RelicError(
-            f"the audit failed: {error.ename}: {error.evalue}",
-            expected="no such error: this is a fault of ours, please report it",
-            mend=f"the notebook up to the failure is {kept}",
-        ) from error
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise RelicError(f"another audit is working in {directory}", mend="another --out; or wait for it") from error  # fmt: skip
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def terminated() -> Iterator[None]:
+    """SIGTERM ends an audit as Ctrl-C does: cleaning up."""
+
+    def end(*_):
+        raise SystemExit(143)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

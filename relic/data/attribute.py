@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, mo
 from relic import paths
 from relic.errors import RelicError
 
-TREEBANK, SPACES, SPACY = "treebank", "spaces", "spacy:"  # tokenizers an attribute may name
+LARGEST = 100_000  # bytes of a YAML file
+TREEBANK, WORDS, SPACES, SPACY = "treebank", "words", "spaces", "spacy:"  # tokenizers to name
 
 
 class Attribute(BaseModel):
@@ -22,7 +23,7 @@ class Attribute(BaseModel):
     classes: tuple[str, str]
     mask_token: str
     masked_words: frozenset[str]
-    tokenizer: str = TREEBANK  # English; `spaces` or `spacy:de` for captions of another language
+    tokenizer: str = TREEBANK  # English; `words`, `spaces` or `spacy:de` for another language
     optional_masked_words: frozenset[str] = frozenset()
     class_words: dict[str, frozenset[str]] = {}  # masked words by the class they state, where known
 
@@ -39,9 +40,9 @@ class Attribute(BaseModel):
     @field_validator("masked_words", "optional_masked_words", mode="before")
     @classmethod
     def _words_of_lines(cls, lines):
-        """Split the YAML file's lines of words; one line may stand alone."""
+        """Split the YAML file's lines of words, in lower case as captions are read; one may stand alone."""
         lines = [lines] if isinstance(lines, str) else lines
-        return frozenset(word for line in lines for word in str(line).split())
+        return frozenset(word for line in lines for word in str(line).lower().split())
 
     def class_index(self, label: str) -> int | None:
         """0 or 1, or None for a label such as `Unsure` that is dropped."""
@@ -69,9 +70,27 @@ def load_attribute(name: str | Path) -> Attribute:
             expected=f"one of {', '.join(known_attributes())}, or the path of a YAML file",
         )
     try:
-        return Attribute(**yaml.safe_load(file.read_text(encoding="utf-8")))
-    except (yaml.YAMLError, ValidationError, TypeError, UnicodeDecodeError) as error:
+        return Attribute(**_plain_yaml(file))
+    except (
+        yaml.YAMLError,
+        ValidationError,
+        TypeError,
+        ValueError,
+        OSError,
+        RecursionError,
+    ) as error:
         raise RelicError(
             f"{file} does not describe an attribute: {error}",
             expected=f"the fields of {paths.ATTRIBUTES.name}/gender.yml",
         ) from error
+
+
+def _plain_yaml(file: Path) -> dict:
+    """A small file without aliases: a few of those, nested, take minutes and gigabytes."""
+    with file.open("rb") as stream:
+        text = stream.read(LARGEST + 1).decode()
+    if len(text) > LARGEST:
+        raise ValueError(f"more than {LARGEST:,} characters")
+    if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+        raise ValueError("aliases (*name) are not read")
+    return yaml.safe_load(text)

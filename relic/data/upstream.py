@@ -108,6 +108,20 @@ def _further(directory: Path, images: str, labels: pd.Series) -> dict[str, pd.Da
     return found
 
 
+def labels_of(directory: Path, about: Attribute) -> pd.Series:
+    """Classes by image id, from the first of the captioners' files that is there."""
+    for name, _, columns in _files(about.name):
+        if (directory / name).exists():
+            labels: dict[int, int] = {}
+            _labelled_rows(directory / name, about, columns, labels)
+            return pd.Series(labels, dtype="int64").rename_axis("image_id").sort_index()
+    raise RelicError(
+        f"{directory} has no labels of {about.name}",
+        expected="upstream's layout: bias_data/, age_data/",
+        mend="relic data fetch DIR, or relic data check DIR to see what is there",
+    )
+
+
 def _files(attribute: str) -> Iterator[tuple[str, str, dict[str, str]]]:
     """File, caption set, and the column of each captioner in it; age has one file for all."""
     if attribute == "age":

@@ -268,7 +268,8 @@ def learned_classes(labels: pd.Series, how: str, seed: int) -> pd.Series:
     if how == "permuted":
         return pd.Series(rng.permutation(ids.to_numpy()), index=ids.index).loc[labels.index]
     flipped = rng.random(len(ids)) < noise_rate(how)
-    return (ids ^ flipped).astype("int64").loc[labels.index]
+    found = (ids ^ flipped).astype("int64").loc[labels.index]
+    return 1 - found if found.mean() > 0.5 else found  # class 1 stays the rarer
 
 
 def noise_rate(labels: str) -> float:

@@ -17,17 +17,19 @@ from functools import lru_cache, partial
 from itertools import product
 from operator import attrgetter
 
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from relic import paths
 from relic.data.corpus import Corpus
-from relic.errors import RelicError
+from relic.errors import RelicError, needed
 from relic.measure.classifiers.base import CLASSIFIERS
 from relic.measure.runs import Run, compute, describe
 from relic.measure.store import Store
 
 TOGETHER = 20  # runs on the same captions that one worker does in a row: ten seeds, two recipes
 DEATHS = 2  # times a worker may die over a bundle before its runs count as failed
+WAIT = 10  # seconds for a scheduler to answer
 SLOW = ("lstm", "bert-ft")  # minutes a run: each is a bundle of its own
 
 _SAME = attrgetter(
@@ -139,7 +141,14 @@ def _loaded(function, *arguments, **named) -> Corpus:
 
 def work_on(corpora: Corpora, bundle: Bundle, store: Store) -> Bundle:
     """Each run of a bundle, a failed one without harm to the others."""
-    for run in store.missing(bundle.runs):  # another sweep may have been faster
+    missing = store.missing(bundle.runs)  # another sweep may have been faster
+    with threadpool_limits(1):  # L-BFGS on small matrices: more threads spin, and add nothing
+        _each(corpora, missing, bundle, store)
+    return bundle
+
+
+def _each(corpora: Corpora, missing: list[Run], bundle: Bundle, store: Store) -> None:
+    for run in missing:
         try:
             corpus = corpora.get((run.corpus, run.attribute))
             if corpus is None or _again(corpus, run) != run:
@@ -152,7 +161,6 @@ def work_on(corpora: Corpora, bundle: Bundle, store: Store) -> Bundle:
         except Exception as error:  # reported at the end, with all others
             first = (str(error).splitlines() or [""])[0]
             bundle.failed[run] = f"{type(error).__name__}: {first}"
-    return bundle
 
 
 def _again(corpus: Corpus, run: Run) -> Run:
@@ -248,14 +256,20 @@ def _single_threads() -> Iterator[None]:
 
 def _dask(corpora: Corpora, runs: list[Run], store: Store, scheduler: str) -> Iterator[Bundle]:
     """Workers of a Dask cluster that share the store's file system. Dask retries lost workers."""
-    from dask.distributed import Client
-    from dask.distributed import as_completed as finished
+    with needed("cluster"):
+        from dask.distributed import Client
+        from dask.distributed import as_completed as finished
 
+    running = "tcp://ADDRESS:PORT of a running Dask scheduler"
     if "://" not in scheduler:
+        raise RelicError(f"scheduler {scheduler!r}", expected=running)
+    try:
+        connected = Client(scheduler, set_as_default=False, timeout=WAIT)
+    except (OSError, ValueError) as error:  # nobody answers; no such address
         raise RelicError(
-            f"scheduler {scheduler!r}", expected="tcp://ADDRESS:PORT of a running Dask scheduler"
-        )
-    with Client(scheduler, set_as_default=False) as client, client.as_current():
+            f"no scheduler answers at {scheduler}: {error}", expected=running
+        ) from error
+    with connected as client, client.as_current():
         gpu = {"GPU": 1} if any(_resources(client)) else None
         futures = {}
         for bundle in bundles(runs):

@@ -134,9 +134,11 @@ class Runs:
     def outcomes(self) -> pd.DataFrame:
         """What became of each test image: key, image_id, score, unseen_raw, unseen."""
         recorded, own = (self.frame[self.frame["source"] == s] for s in (RECORDED, OWN))
+        own = stored_outcomes(self.store, own)
+        if recorded.empty:  # an audit's: there need be no record
+            return own
         known = read_outcomes()
-        known = known[known["key"].isin(recorded["key"])]
-        return pd.concat([known, stored_outcomes(self.store, own)], ignore_index=True)
+        return pd.concat([known[known["key"].isin(recorded["key"])], own], ignore_index=True)
 
     def where(self, **values) -> "Runs":
         """Those whose fields have these values (a list: one of them)."""

@@ -33,7 +33,7 @@ READERS = {
     "captions": read_captions,
     "human": read_human,
     "labels": lambda file: read_labels(file, GENDER),
-    "classes": lambda file: read_labels(file, GENDER, ("a", "0")),
+    "classes": lambda file: read_labels(file, GENDER, ("Male=a", "Female=0")),
     "objects": read_objects,
 }
 ROLES = sorted(READERS)

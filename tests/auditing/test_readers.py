@@ -359,13 +359,14 @@ def test_labels_of_every_format(write, content):
 @pytest.mark.parametrize(
     ("content", "classes", "note"),
     [
-        ({"5": "FEMALE", "3": "Male", "9": "male"}, None, "FEMALE, male read as Female, Male"),
-        ({"5": "Female", "3": "Male", "9": "Male", "7": None}, None, "1 row without a label left"),
-        (table([*NAMES, NAMES[0]], ("id", "label")), None, "1 row repeats an image with the same"),
+        ({"5": "FEMALE", "3": "Male", "9": "male"}, (), "FEMALE read as Female, male read as Male"),
+        ({"5": "Female", "3": "Male", "9": "Male", "7": None}, (), "1 row without a label left"),
+        (table([*NAMES, NAMES[0]], ("id", "label")), (), "1 row repeats an image with the same"),
         ({"5": "woman", "3": "man", "9": "man", "4": "both"}, ("man", "woman"), "1 row with another label left out: 'both' (1)"),
         ({"5": "Female", "3": "Male", "9": "male", "4": "Unsure"}, ("Male", "Female"), "'Unsure' (1)"),
-        ([{"id": 5, "gt": 1}, {"id": 3, "gt": 0}, {"id": 9, "gt": 0.0}], ("0", "1"), ""),
-        ([{"id": 5, "gt": 0}, {"id": 3, "gt": 1}, {"id": 9, "gt": 1}], ("1", "0"), ""),
+        ([{"id": 5, "gt": 1}, {"id": 3, "gt": 0}, {"id": 9, "gt": 0.0}], ("Male=0", "Female=1"), "1 read as Female"),
+        ([{"id": 5, "gt": 0}, {"id": 3, "gt": 1}, {"id": 9, "gt": 1}], ("Female=0", "Male=1"), "0 read as Female"),
+        ({"5": "Female", "3": "Male", "9": "Male"}, ("Female", "Male"), ""),
     ],
 )  # fmt: skip
 def test_what_was_understood_of_labels(write, content, classes, note):
@@ -382,21 +383,21 @@ def test_the_field_goes_before_the_name(write):
 @pytest.mark.parametrize(
     ("content", "classes", "message"),
     [
-        ({"1": "Male", "2": "Female", "3": "Unsure"}, None, r"'Unsure' \(1\).*--classes Male,Female leaves the others out"),
-        ({"1": "man", "2": "woman", "3": "man"}, None, r"'man' \(2\), 'woman' \(1\).*--classes A,B"),
-        ({"1": 0, "2": 1}, None, "--classes 0,1 if 0 is Male and 1 is Female; --classes 1,0"),
-        ("id,gender\n1,0.0\n2,1.0\n", None, "--classes 0,1 if"),
-        ({"1": True, "2": False}, None, "--classes False,True if False is Male"),
-        ({"1": "Male", "2": ["Female"]}, None, "no word: row 2"),
-        ({"1": "Male", "2": 10**30}, None, "no word"),
-        ({"1": "Male", "2": "Male"}, None, "only Male"),
+        ({"1": "Male", "2": "Female", "3": "Unsure"}, (), r"'Unsure' \(1\).*--classes Male,Female leaves the others out"),
+        ({"1": "man", "2": "woman", "3": "man"}, (), r"'man' \(2\), 'woman' \(1\).*--classes Male=man,Female=woman"),
+        ({"1": 0, "2": 1}, (), "--classes Male=0,Female=1, or the other way"),
+        ("id,gender\n1,0.0\n2,1.0\n", (), "--classes Male=0,Female=1"),
+        ({"1": True, "2": False}, (), "--classes Male=False,Female=True"),
+        ({"1": "Male", "2": ["Female"]}, (), "no word: row 2"),
+        ({"1": "Male", "2": 10**30}, (), "no word"),
+        ({"1": "Male", "2": "Male"}, (), "only Male"),
         ({"1": "Male", "2": "Female"}, ("man", "woman"), "none of the two"),
-        ({"1": "", "2": None}, None, "none of the two"),
-        ([{"id": 1, "gt": "Male"}, {"id": "1", "gt": "Female"}], None, "1 image has several labels: 1"),
-        ([{"id": 1, "label": "Male", "gt": "Male"}], None, "several columns"),
-        (RECORDS, None, "look like generated captions"),
-        ({"1": "a man on a bike", "2": "a dog in a car"}, None, "look like captions"),
-        ([{"image_id": 1, "caption_list": ["a"]}], None, "look like human captions"),
+        ({"1": "", "2": None}, (), "none of the two"),
+        ([{"id": 1, "gt": "Male"}, {"id": "1", "gt": "Female"}], (), "1 image has several labels: 1"),
+        ([{"id": 1, "label": "Male", "gt": "Male"}], (), "several columns"),
+        (RECORDS, (), "look like generated captions"),
+        ({"1": "a man on a bike", "2": "a dog in a car"}, (), "look like captions"),
+        ([{"image_id": 1, "caption_list": ["a"]}], (), "look like human captions"),
     ],
 )  # fmt: skip
 def test_refused_labels(write, content, classes, message):
@@ -404,7 +405,9 @@ def test_refused_labels(write, content, classes, message):
     assert re.search(message, found, re.DOTALL), found
 
 
-@pytest.mark.parametrize("classes", [("a", "a"), ("a", ""), ("a", "b", "c"), ()])
+@pytest.mark.parametrize(
+    "classes", [("a", "a"), ("a", ""), ("a", "b", "c"), ("a", "b"), ("Male=a", "b")]
+)
 def test_classes_must_be_two(write, classes):
     with pytest.raises(RelicError, match="--classes"):
         read_labels(write({"1": "a", "2": "b"}), GENDER, classes)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from relic.errors import RelicError
+from relic.errors import RelicError, needed
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ def classifier_type(name: str) -> type[Classifier]:
     if name not in CLASSIFIERS:
         raise RelicError(f"unknown classifier {name!r}", expected=", ".join(CLASSIFIERS))
     module, _, attribute = CLASSIFIERS[name].partition(":")
-    return getattr(import_module(module), attribute)
+    with needed("torch"):
+        return getattr(import_module(module), attribute)
 
 
 def check_options(name: str, recipe: str, batching: str, encoder: str) -> None:

@@ -1,0 +1,287 @@
+"""The files of a report: HTML, model card, JSON, CSV. Words are in `templates/`, numbers come from here."""
+
+import base64
+import json
+import math
+import os
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import numpy as np
+import pandas as pd
+import yaml
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from relic.auditing.measure import SYMBOLS
+from relic.errors import RelicError
+from relic.numbers import number, span
+
+if TYPE_CHECKING:
+    from relic.auditing.audit import Audit, Part
+
+SECTIONS = {
+    "verdict": "Verdict",
+    "cautions": "Before you use these numbers",
+    "lic": "LIC",
+    "classifier": "Could chance or wrong labels do this?",
+    "words": "Words that give the attribute away",
+    "naming": "Which way it errs",
+    "accuracy": "How well it describes",
+    "data": "What was read",
+    "method": "Method and limits",
+}
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute
+
+
+@cache
+def _templates() -> Environment:
+    loader = PackageLoader("relic.auditing")
+    made = Environment(autoescape=select_autoescape(["html"], default_for_string=False), loader=loader, trim_blocks=True,
+                       lstrip_blocks=True, undefined=StrictUndefined)  # fmt: skip
+    made.filters |= {"n": number, "span": lambda row, name="lic", low="low", high="high", decimals=1: span(row[name], row[low], row[high], decimals),
+                     "records": lambda frame: frame.to_dict("records"), "csv": _link, "md": _markdown}  # fmt: skip
+    made.globals |= {
+        "headline": headline,
+        "caution": caution,
+        "explained": partial(_said, "explained"),
+        "misnamed": partial(_said, "misnamed"),
+        "SYMBOLS": SYMBOLS,
+        "isnan": lambda value: value is None or value != value,
+    }
+    return made
+
+
+def _said(macro: str, *arguments) -> str:
+    """What a macro of `sentences.txt` says, as plain text on one line: pages escape it like any other."""
+    made = getattr(_templates().get_template("sentences.txt").module, macro)(*arguments)
+    return " ".join(str(made).split())
+
+
+def headline(row: dict) -> str:
+    """The verdict on one captioner in one line."""
+    return _said("headline", row)
+
+
+def caution(fact) -> str:
+    """A caution in words."""
+    return _said("caution", fact.kind, fact.values)
+
+
+def section(audit: "Audit", name: str) -> str:
+    """A section of every attribute as HTML that any page can hold; all text is escaped."""
+    if name not in SECTIONS:
+        raise RelicError(f"no section {name!r}", expected=", ".join(SECTIONS))
+    template = _templates().get_template(f"{name}.html")
+    return "".join(template.render(_known(audit, part)) for part in audit.parts)
+
+
+def _known(audit: "Audit", part: "Part") -> dict:
+    """What a template of a section may name."""
+    told = part.audited
+    return {
+        "audit": audit, "part": part, "attribute": part.attribute, "results": part.results, "measured": part.measured,
+        "captioners": told.corpus.captioners, "images": len(told.images), "classes": told.corpus.label_counts(told.images),
+        "several": len({row["classifier"] for row in part.results}) > 1, "prefix": f"{part.attribute.name}_" if len(audit.parts) > 1 else "", "forest": forest(part),
+        "first": part is audit.parts[0], "coverage": coverage(part),
+    }  # fmt: skip
+
+
+def as_html(audit: "Audit") -> str:
+    """A page of its own: no script, nothing from outside."""
+    captioners = audit.parts[0].audited.corpus.captioners
+    parts = [
+        (part, [(name, title, _templates().get_template(f"{name}.html").render(_known(audit, part)).strip())
+                for name, title in SECTIONS.items()])
+        for part in audit.parts
+    ]  # fmt: skip
+    return _templates().get_template("report.html").render(
+        audit=audit, captioners=captioners, parts=[(part, [s for s in made if s[2]]) for part, made in parts]
+    )  # fmt: skip
+
+
+def forest(part: "Part") -> dict:
+    """Positions of the figure of LIC, in hundredths of its width: rows with a mark and a line, ticks."""
+    rows = []
+    for row in part.results:
+        shown = [("all", row)] + ([("unseen", row["unseen"])] if "unseen" in row else [])
+        rows += [(row["captioner"] if kind == "all" else "its unseen captions", kind, *(each[k] for k in ("lic", "low", "high"))) for kind, each in shown]  # fmt: skip
+    rows += [(row["captioner"], "recorded", row["lic"], row["low"], row["high"]) for row in part.scale.to_dict("records")]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["name", "kind", "lic", "low", "high"]).dropna(subset="lic")
+    if frame.empty or part.measured.by_seed.empty:
+        return {}
+    ends = [*frame["low"].dropna(), *frame["high"].dropna(), *frame["lic"], 0.0, 1.0]
+    step = next(s for s in (1, 2, 5, 10, 20, 50) if (max(ends) - min(ends)) / s <= 8)
+    least, most = step * math.floor(min(ends) / step), step * math.ceil(max(ends) / step)
+
+    def place(value: float) -> float:
+        return round(100 * (value - least) / (most - least), 2)
+
+    placed = frame.assign(**{f"x_{c}": frame[c].fillna(frame["lic"]).map(place) for c in ("lic", "low", "high")})  # fmt: skip
+    ticks = [(int(t), place(t)) for t in np.arange(least, most + step / 2, step)]
+    return {"rows": placed.to_dict("records"), "ticks": ticks, "zero": place(0)}
+
+
+def coverage(part: "Part") -> pd.DataFrame:
+    """How far the files reach, and how many test captions training holds already."""
+    runs = part.measured.runs
+    runs = runs[(runs["side"] == "model") & (runs["labels"] == "true")]
+    sums = runs.groupby("captioner")[["n_unseen", "n_test"]].sum()
+    seen = 100 * (1 - sums["n_unseen"] / sums["n_test"])
+    table = part.audited.coverage
+    return table.assign(repeated=table["captioner"].map(seen))
+
+
+def as_json(audit: "Audit") -> str:
+    """Everything. With one captioner, attribute and classifier its result also stands at the top level."""
+    results = audit.results
+    told = {
+        "results": results,
+        "warnings": audit.cautions,
+        "attributes": {part.attribute.name: _details(part) for part in audit.parts},
+        "accuracy": audit.accuracy.to_dict("records"),
+        "left_out": audit.left_out,
+        "options": audit.options,
+        "provenance": audit.provenance,
+    }
+    first = results[0] if len(results) == 1 else {}
+    return json.dumps(_plain(first | told), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _details(part: "Part") -> dict:
+    told, found = part.audited, part.measured
+    frames = {
+        "coverage": coverage(part), "differences": found.differences, "label_noise": found.noise,
+        "sizes": found.sizes, "words": part.words, "naming": part.naming, "recorded": part.scale,
+        "gender_score": part.gender_score, "runs": found.by_seed,
+    }  # fmt: skip
+    return {
+        "images": {"used": len(told.images), **told.corpus.label_counts(told.images)},
+        "human_captions_an_image": told.captions_an_image,
+        "notes": told.notes,
+        "masked_words": sorted(part.attribute.masked_words),
+        **{name: frame.to_dict("records") for name, frame in frames.items()},
+    }
+
+
+def _plain(value):
+    """JSON has no NaN: an absent number is null."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    value = value.item() if hasattr(value, "item") else value
+    if value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return value
+
+
+def as_csv(audit: "Audit") -> str:
+    """A row each attribute, captioner and classifier; unseen captions in columns of their own."""
+    rows = []
+    for row in audit.results:
+        unseen = {f"unseen_{k}": v for k, v in row.get("unseen", {}).items()}
+        wrong = {f"misnamed_{each['label']}": each["wrong_of_named"] for each in row["misnamed"]}
+        rows.append({k: v for k, v in row.items() if k not in ("unseen", "misnamed")} | unseen | wrong)  # fmt: skip
+    return csv_text(pd.DataFrame(rows))
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """CSV that no spreadsheet takes for formulas: text that begins like one gets a quote before it."""
+    frame = frame.rename(columns=_unformulated)
+    text = [c for c in frame if not pd.api.types.is_numeric_dtype(frame[c])]
+    return frame.assign(**{c: frame[c].map(_unformulated) for c in text}).to_csv(index=False)
+
+
+def _unformulated(value):
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def _link(frame: pd.DataFrame) -> str:
+    return f"data:text/csv;base64,{base64.b64encode(csv_text(frame).encode()).decode()}"
+
+
+def _markdown(text: str) -> str:
+    """Markdown shows a name as it is: no HTML, no emphasis, no table cell ended early."""
+    for mark in "\\`*_[]<>|#":
+        text = text.replace(mark, {"<": "&lt;", ">": "&gt;"}.get(mark, f"\\{mark}"))
+    return " ".join(text.split())
+
+
+def as_markdown(audit: "Audit") -> str:
+    """A block for a model card, with Hugging Face's `model-index` as metadata.
+
+    A card has one model: of several captioners each gets its metadata as a YAML block to paste.
+    """
+    names = audit.parts[0].audited.corpus.captioners
+    heads = {name: yaml.safe_dump(_index(audit, name), sort_keys=False, allow_unicode=True) for name in names}  # fmt: skip
+    card = _templates().get_template("card.md")
+    made = {name: card.render(audit=audit, name=name) for name in names}
+    if len(names) == 1:
+        return f"---\n{heads[names[0]]}---\n\n{made[names[0]]}"
+    return "\n".join(f"{made[name]}\n```yaml\n{heads[name]}```\n" for name in names)
+
+
+def _index(audit: "Audit", name: str) -> dict:
+    metrics = [
+        {"type": kind, "name": f"{title} ({row['attribute']}, {row['classifier']})", "value": round(float(value), 2)}
+        for row in audit.results
+        if row["captioner"] == name
+        for kind, title, value in (
+            ("lic", "LIC", row["lic"]),
+            ("lic_unseen", "LIC, unseen captions", row.get("unseen", {}).get("lic", math.nan)),
+            ("lic_model", "LIC_M", row["lic_model"] if math.isnan(row["lic"]) else math.nan),
+        )
+        if math.isfinite(value)
+    ]  # fmt: skip
+    told = audit.parts[0].audited
+    data = {"type": "captions", "name": f"{told.corpus.name}, {len(told.images):,} images"}
+    task = {"type": "image-to-text", "name": "Image captioning"}
+    return {"model-index": [{"name": name, "results": [{"task": task, "dataset": data, "metrics": metrics}]}]}  # fmt: skip
+
+
+WRITERS: dict[str, Callable[["Audit"], str]] = {
+    "html": as_html,
+    "md": as_markdown,
+    "json": as_json,
+    "csv": as_csv,
+}
+OURS = tuple(f"report.{name}" for name in WRITERS)
+
+
+def check_formats(formats: Sequence[str]) -> list[str]:
+    """Known formats, each once."""
+    wrong = [name for name in formats if name not in WRITERS]
+    if wrong or not formats:
+        raise RelicError(f"format {', '.join(wrong) or 'none'}", expected=", ".join(WRITERS))
+    return list(dict.fromkeys(formats))
+
+
+def write(audit: "Audit", directory: Path, formats: Sequence[str]) -> list[Path]:
+    """`report.html`, ... in the directory: all are there under other names before any is renamed.
+
+    Files of an old report that are not written anew are taken away; others are left alone.
+    """
+    made = {f"report.{name}": WRITERS[name](audit) for name in check_formats(formats)}
+    parts = {name: directory / f".{name}.{uuid4().hex}.part" for name in made}
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in made.items():
+            parts[name].write_text(text, encoding="utf-8", newline="\n")
+        for name in OURS:
+            if name in made:
+                os.replace(parts[name], directory / name)
+            else:
+                (directory / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise RelicError(
+            f"the report cannot be written to {directory}: {error.strerror}",
+            expected="a directory with room for about a megabyte",
+            mend="the same command with another --out: runs are kept, it takes seconds",
+        ) from error
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+    return [directory / name for name in made]
