@@ -92,9 +92,21 @@ class Audit:
         """A section of the report as HTML: verdict, cautions, lic, classifier, words, naming, ..."""
         return report.section(self, name)
 
+    @property
+    def link(self) -> str:
+        """An address that holds the whole HTML report: for a page to offer."""
+        return report.address(report.as_html(self), "text/html")
+
     def write(self, directory: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
         """The report's files in a directory; returns their paths."""
         return report.write(self, Path(directory), formats)
+
+    def __getattr__(self, name: str):
+        """Of one captioner, attribute and classifier its numbers, too: `found.lic`, `found.verdict`."""
+        rows = [] if name.startswith("_") else self.results
+        if len(rows) != 1 or name not in rows[0]:
+            raise AttributeError(f"no {name!r} in an audit of {len(rows)} results")
+        return rows[0][name]
 
     def __repr__(self) -> str:
         return "\n".join(f"{SYMBOLS[r['verdict']]} {r['sentence']}" for r in self.results)
@@ -209,37 +221,6 @@ def _part(told: Audited, measured: Measured) -> Part:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class LIC:
-    """LIC of one captioner, with what to know before using it; `write` makes the whole report."""
-
-    captioner: str
-    attribute: str
-    classifier: str
-    n_images: int
-    n_test: int
-    n_seeds: int
-    lic_model: float
-    lic_data: float
-    lic: float
-    low: float
-    high: float
-    verdict: str
-    sentence: str
-    cautions: list[str]
-    audit: Audit
-
-    def write(self, directory: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-        """The report's files in a directory; returns their paths."""
-        return self.audit.write(directory, formats)
-
-    def __repr__(self) -> str:
-        return repr(self.audit)
-
-    def _repr_html_(self) -> str:
-        return self.audit._repr_html_()
-
-
 def lic(
     captions: Mapping,
     labels: Mapping,
@@ -249,13 +230,16 @@ def lic(
     name: str = "captioner",
     vocabulary: str = "captioner",
     **options,
-) -> LIC:
+) -> Audit:
     """LIC of captions in memory: `{image: caption}`, `{image: class}`, `{image: [human captions]}`.
 
     Images may be numbers or names, the same in all three; `"7"` is image 7. `vocabulary`: captioner (the
     words of these captions), human-top-n or none. Options as `measure`; one classifier, `linear` by
     default. Without `human` only LIC_M is measured. Nothing is kept on disk. Captions that are no
     text (None, NaN, numbers) and classes that are not the attribute's raise `RelicError`.
+
+    >>> found = relic.lic(captions, labels, human)  # doctest: +SKIP
+    >>> found.lic, found.low, found.high, found.verdict, found.cautions  # doctest: +SKIP
     """
     inputs = Inputs((), attribute=getattr(attribute, "name", str(attribute)), vocabulary=vocabulary)
     about = attribute if isinstance(attribute, Attribute) else attribute_of(inputs)
@@ -272,9 +256,7 @@ def lic(
     given = {"progress": False, "noise": False} | options
     check([told], given)
     with tempfile.TemporaryDirectory() as scratch:
-        found = compute([told], with_accuracy=False, **{"store": Store(scratch)} | given)
-    row = found.results[0] | {"cautions": found.cautions, "audit": found}
-    return LIC(**{field: row[field] for field in LIC.__dataclass_fields__})
+        return compute([told], with_accuracy=False, **{"store": Store(scratch)} | given)
 
 
 def _table(what: str, values: Mapping, column: str) -> Table:

@@ -10,8 +10,8 @@ import pandas as pd
 from relic import paths
 from relic.auditing.inputs import Audited
 from relic.chapters.direction import measure as direction
-from relic.errors import RelicError, needed
 from relic.chapters.resample import image_draws
+from relic.errors import RelicError, needed
 from relic.measure.classifiers.base import TextForm
 from relic.measure.inputs import Reading, read_captions, vocabulary
 from relic.measure.text import UNKNOWN

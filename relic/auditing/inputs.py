@@ -1,10 +1,9 @@
 """What an audit reads, joined into a `Corpus`: captions, labels, human captions."""
 
 import hashlib
-import json
 import os
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import pandas as pd
 
 from relic import paths
 from relic.auditing.ids import same_kind
-from relic.auditing.labels import with_classes
 from relic.auditing.readers import (
     Rows,
     read_captions,
@@ -22,6 +20,7 @@ from relic.auditing.readers import (
     read_objects,
     read_vocabulary,
     read_words,
+    with_classes,
 )
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
@@ -55,28 +54,21 @@ class Inputs:
     first_sentence: bool = False  # of each generated caption, for captions of several
     synthetic: bool = False
 
-    def told(self) -> str:
-        """As one line that any process can read again; paths do not depend on where it runs."""
-        plain = {name: value for name, value in asdict(self).items() if value}
-        plain["captions"] = [f"{name}={file}" for name, file in self.named()]
-        if not self.labels:
-            plain["data"] = self.data or str(paths.real_data() or "")
-        for name in ("labels", "human", "masked_words", "objects", "data"):
-            if plain.get(name):
-                plain[name] = _absolute(plain[name])
+    def told(self) -> "Inputs":
+        """The same for any process: paths do not depend on where it runs."""
+        paths_of = {
+            name: _absolute(getattr(self, name))
+            for name in ("labels", "human", "masked_words", "objects", "data")
+            if getattr(self, name)
+        }
+        if not (self.labels or self.data) and paths.real_data():
+            paths_of["data"] = str(paths.real_data())
         if self.attribute.endswith((".yml", ".yaml")):
-            plain["attribute"] = _absolute(self.attribute)
+            paths_of["attribute"] = _absolute(self.attribute)
         if self.vocabulary not in VOCABULARIES:
-            plain["vocabulary"] = _absolute(self.vocabulary)
-        return json.dumps(plain)
-
-    @classmethod
-    def heard(cls, told: str) -> "Inputs":
-        """The inverse of `told`."""
-        plain = json.loads(told)
-        for name in ("captions", "classes", "also_mask"):
-            plain[name] = tuple(plain.get(name, ()))
-        return cls(**plain)
+            paths_of["vocabulary"] = _absolute(self.vocabulary)
+        captions = tuple(f"{name}={file}" for name, file in self.named())
+        return replace(self, captions=captions, **paths_of)
 
     def named(self) -> list[tuple[str, str]]:
         """Captioner and absolute path of each captions file."""
@@ -138,9 +130,8 @@ class Audited:
 
 
 @lru_cache(maxsize=4)
-def audited(told: str) -> Audited:
+def audited(inputs: Inputs) -> Audited:
     """The corpus of `Inputs.told`; read once per process."""
-    inputs = Inputs.heard(told)
     about = attribute_of(inputs)
     reads = [(name, _read(file)) for name, file in inputs.named()]
     labels, human = _labels_and_human(inputs, about)
@@ -154,9 +145,9 @@ def _read(file: str) -> Rows:
     return read_captions(file)  # the same for each attribute
 
 
-def audited_corpus(told: str) -> Corpus:
+def audited_corpus(inputs: Inputs) -> Corpus:
     """How a worker process gets the corpus."""
-    return audited(told).corpus
+    return audited(inputs).corpus
 
 
 def _labels_and_human(inputs: Inputs, about: Attribute) -> tuple[Rows, Rows | None]:

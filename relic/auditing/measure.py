@@ -1,5 +1,6 @@
 """The measurements of an audit: LIC with intervals and a verdict, differences, chance, label noise."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from scipy import special
 
 from relic import paths
 from relic.auditing.inputs import Audited
+from relic.errors import RelicError
 from relic.judge.claims import MARGIN, SUPPORTED, judge
 from relic.judge.lic import (  # fmt: skip
     ALL,
@@ -64,7 +66,7 @@ def measure(
 ) -> Measured:
     """Compute the runs that the store lacks (that of audits, by default), then estimates and verdicts."""
     store, corpus, with_human = store or Store(paths.audit_runs()), audited.corpus, bool(audited.captions_an_image)  # fmt: skip
-    store.writable()
+    _check(store)
     classifiers = [classifiers] if isinstance(classifiers, str) else list(classifiers)
     if split == "grouped" and set(seeds) == set(PAPER_SEEDS):
         seeds = range(len(PAPER_SEEDS))  # its seeds are the numbers of ten folds
@@ -82,6 +84,20 @@ def measure(
         runs += grid(corpus, **shared | noisy) + grid(corpus, **human, **shared | noisy)
     sweep(corpus, runs, store, workers=workers, scheduler=scheduler, progress=progress)
     return judged(audited, Runs(own_frame(store, runs), store, names={}))
+
+
+def _check(store: Store) -> None:
+    """Refuse a store that cannot be written to, before anything is computed."""
+    try:
+        store.directory.mkdir(parents=True, exist_ok=True)
+        if not os.access(store.directory, os.W_OK):
+            raise PermissionError(13, "no permission")
+    except OSError as error:
+        raise RelicError(
+            f"runs cannot be kept in {store.directory}: {error.strerror}",
+            expected="a directory that can be written to",
+            mend="RELIC_RUNS=DIR names another",
+        ) from error
 
 
 def judged(audited: Audited, runs: Runs) -> Measured:

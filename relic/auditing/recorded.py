@@ -1,4 +1,4 @@
-"""A real audit for the tutorial: two captioners' results files on COCO's Karpathy test split.
+"""A real audit for the tutorial: three captioners' results files on COCO's Karpathy test split.
 
 Its numbers are kept in `results/audit/`; `python -m relic.auditing.recorded` computes them again. So is
 `scale.csv`, which the package carries: what the papers' captioners score, for a sense of size.
@@ -19,6 +19,7 @@ SCALE = paths.PACKAGE / "auditing" / "scale.csv"
 
 RECORD, PART = "audit", "karpathy_test"
 FILES = {
+    "OFA-large": "captioners/ofa_large.json",
     "GAIC": "coco/results_karpathy_test_gaic.json",
     "GAICes": "coco/results_karpathy_test_gaices.json",
 }

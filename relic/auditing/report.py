@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
@@ -18,9 +17,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from relic.auditing.measure import SYMBOLS
 from relic.errors import RelicError
 from relic.numbers import number, span
-
-if TYPE_CHECKING:
-    from relic.auditing.audit import Audit, Part
 
 SECTIONS = {
     "verdict": "Verdict",
@@ -42,7 +38,7 @@ def _templates() -> Environment:
     made = Environment(autoescape=select_autoescape(["html"], default_for_string=False), loader=loader, trim_blocks=True,
                        lstrip_blocks=True, undefined=StrictUndefined)  # fmt: skip
     made.filters |= {"n": number, "span": lambda row, name="lic", low="low", high="high", decimals=1: span(row[name], row[low], row[high], decimals),
-                     "records": lambda frame: frame.to_dict("records"), "csv": _link, "md": _markdown}  # fmt: skip
+                     "records": lambda frame: frame.to_dict("records"), "csv": lambda frame: address(csv_text(frame), "text/csv"), "md": _markdown}  # fmt: skip
     made.globals |= {
         "headline": headline,
         "caution": caution,
@@ -70,7 +66,7 @@ def caution(fact) -> str:
     return _said("caution", fact.kind, fact.values)
 
 
-def section(audit: "Audit", name: str) -> str:
+def section(audit, name: str) -> str:
     """A section of every attribute as HTML that any page can hold; all text is escaped."""
     if name not in SECTIONS:
         raise RelicError(f"no section {name!r}", expected=", ".join(SECTIONS))
@@ -78,7 +74,7 @@ def section(audit: "Audit", name: str) -> str:
     return "".join(template.render(_known(audit, part)) for part in audit.parts)
 
 
-def _known(audit: "Audit", part: "Part") -> dict:
+def _known(audit, part) -> dict:
     """What a template of a section may name."""
     told = part.audited
     return {
@@ -89,7 +85,7 @@ def _known(audit: "Audit", part: "Part") -> dict:
     }  # fmt: skip
 
 
-def as_html(audit: "Audit") -> str:
+def as_html(audit) -> str:
     """A page of its own: no script, nothing from outside."""
     captioners = audit.parts[0].audited.corpus.captioners
     parts = [
@@ -102,7 +98,7 @@ def as_html(audit: "Audit") -> str:
     )  # fmt: skip
 
 
-def forest(part: "Part") -> dict:
+def forest(part) -> dict:
     """Positions of the figure of LIC, in hundredths of its width: rows with a mark and a line, ticks."""
     rows = []
     for row in part.results:
@@ -124,7 +120,7 @@ def forest(part: "Part") -> dict:
     return {"rows": placed.to_dict("records"), "ticks": ticks, "zero": place(0)}
 
 
-def coverage(part: "Part") -> pd.DataFrame:
+def coverage(part) -> pd.DataFrame:
     """How far the files reach, and how many test captions training holds already."""
     runs = part.measured.runs
     runs = runs[(runs["side"] == "model") & (runs["labels"] == "true")]
@@ -134,7 +130,7 @@ def coverage(part: "Part") -> pd.DataFrame:
     return table.assign(repeated=table["captioner"].map(seen))
 
 
-def as_json(audit: "Audit") -> str:
+def as_json(audit) -> str:
     """Everything. With one captioner, attribute and classifier its result also stands at the top level."""
     results = audit.results
     told = {
@@ -150,7 +146,7 @@ def as_json(audit: "Audit") -> str:
     return json.dumps(_plain(first | told), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _details(part: "Part") -> dict:
+def _details(part) -> dict:
     told, found = part.audited, part.measured
     frames = {
         "coverage": coverage(part), "differences": found.differences, "label_noise": found.noise,
@@ -178,7 +174,7 @@ def _plain(value):
     return value
 
 
-def as_csv(audit: "Audit") -> str:
+def as_csv(audit) -> str:
     """A row each attribute, captioner and classifier; unseen captions in columns of their own."""
     rows = []
     for row in audit.results:
@@ -199,8 +195,9 @@ def _unformulated(value):
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
-def _link(frame: pd.DataFrame) -> str:
-    return f"data:text/csv;base64,{base64.b64encode(csv_text(frame).encode()).decode()}"
+def address(text: str, kind: str) -> str:
+    """A text as an address of its own: a page needs no file beside it."""
+    return f"data:{kind};base64,{base64.b64encode(text.encode()).decode()}"
 
 
 def _markdown(text: str) -> str:
@@ -210,7 +207,7 @@ def _markdown(text: str) -> str:
     return " ".join(text.split())
 
 
-def as_markdown(audit: "Audit") -> str:
+def as_markdown(audit) -> str:
     """A block for a model card, with Hugging Face's `model-index` as metadata.
 
     A card has one model: of several captioners each gets its metadata as a YAML block to paste.
@@ -224,7 +221,7 @@ def as_markdown(audit: "Audit") -> str:
     return "\n".join(f"{made[name]}\n```yaml\n{heads[name]}```\n" for name in names)
 
 
-def _index(audit: "Audit", name: str) -> dict:
+def _index(audit, name: str) -> dict:
     metrics = [
         {"type": kind, "name": f"{title} ({row['attribute']}, {row['classifier']})", "value": round(float(value), 2)}
         for row in audit.results
@@ -242,7 +239,7 @@ def _index(audit: "Audit", name: str) -> dict:
     return {"model-index": [{"name": name, "results": [{"task": task, "dataset": data, "metrics": metrics}]}]}  # fmt: skip
 
 
-WRITERS: dict[str, Callable[["Audit"], str]] = {
+WRITERS: dict[str, Callable] = {
     "html": as_html,
     "md": as_markdown,
     "json": as_json,
@@ -259,7 +256,7 @@ def check_formats(formats: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(formats))
 
 
-def write(audit: "Audit", directory: Path, formats: Sequence[str]) -> list[Path]:
+def write(audit, directory: Path, formats: Sequence[str]) -> list[Path]:
     """`report.html`, ... in the directory: all are there under other names before any is renamed.
 
     Files of an old report that are not written anew are taken away; others are left alone.

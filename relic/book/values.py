@@ -70,7 +70,7 @@ def values() -> dict:
         "batching": {"lstm": batching(runs)},
         "wrong": {name: wrong(name) for name in ATTRIBUTES},
         "age": age(),
-        "audit": {"table": audit_example()},
+        "audit": {"table": audit_example(), **audit_sizes()},
     }
 
 
@@ -370,11 +370,19 @@ def age() -> dict:
     }
 
 
+def audit_sizes() -> dict[str, str]:
+    """The smallest LIC that 80 % of audits would find, by images of the rarer class."""
+    kept = read_table("audit", "karpathy_test").query("seen == 'all'")
+    rarer = 5 * kept["n_test"].mean()  # a tenth of both classes tests
+    found = {n: kept["detectable"].mean() * (rarer / n) ** 0.5 for n in (100, 500, 2500)}
+    return {f"find_{n}": number(least) for n, least in found.items()}
+
+
 def audit_example() -> str:
-    """The tutorial's audit of two captioners."""
-    kept = read_table("audit", "karpathy_test").replace({"variant": {"standard": "all"}})
-    columns = "captioner variant lic_model lic_data lic low high n_test verdict".split()
-    heads = HEADS | {"variant": "captions", "n_test": "test images"}
+    """The tutorial's audit of three captioners."""
+    kept = read_table("audit", "karpathy_test")
+    columns = "captioner seen lic_model lic_data lic low high n_test verdict".split()
+    heads = HEADS | {"seen": "captions", "n_test": "test images"}
     caption = f"COCO captions, gender, {kept['n_images'].iloc[0]:,} images of the Karpathy test split, linear, ten splits; recorded."
     return _table(kept[columns].rename(columns=heads), "audit_example.csv", caption)
 

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from relic import paths
 from relic.errors import RelicError
@@ -71,14 +71,7 @@ def load_attribute(name: str | Path) -> Attribute:
         )
     try:
         return Attribute(**_plain_yaml(file))
-    except (
-        yaml.YAMLError,
-        ValidationError,
-        TypeError,
-        ValueError,
-        OSError,
-        RecursionError,
-    ) as error:
+    except (yaml.YAMLError, TypeError, ValueError, OSError, RecursionError) as error:
         raise RelicError(
             f"{file} does not describe an attribute: {error}",
             expected=f"the fields of {paths.ATTRIBUTES.name}/gender.yml",

@@ -47,26 +47,13 @@ class Store:
         head = {"format": FORMAT, "run": asdict(outcome.run), "scores": outcome.scores}
         line = json.dumps(head | {"bytes": len(payload)}).encode() + b"\n"
         file = self.file(outcome.run)
-        self.writable(file.parent)
+        file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
         with part.open("wb") as out:
             out.write(line + payload)
             out.flush()
             os.fsync(out.fileno())
         os.replace(part, file)
-
-    def writable(self, directory: Path | None = None) -> None:
-        """Make a directory of the store, or the store itself; an error names what is in the way."""
-        try:
-            (directory or self.directory).mkdir(parents=True, exist_ok=True)
-            if not os.access(self.directory, os.W_OK):
-                raise PermissionError(13, "no permission")
-        except OSError as error:
-            raise RelicError(
-                f"runs cannot be kept in {self.directory}: {error.strerror}",
-                expected="a directory that can be written to",
-                mend="RELIC_RUNS=DIR names another",
-            ) from error
 
     def scores(self, run: Run) -> dict | None:
         """Scores of a finished run, or None."""

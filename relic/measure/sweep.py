@@ -141,26 +141,21 @@ def _loaded(function, *arguments, **named) -> Corpus:
 
 def work_on(corpora: Corpora, bundle: Bundle, store: Store) -> Bundle:
     """Each run of a bundle, a failed one without harm to the others."""
-    missing = store.missing(bundle.runs)  # another sweep may have been faster
     with threadpool_limits(1):  # L-BFGS on small matrices: more threads spin, and add nothing
-        _each(corpora, missing, bundle, store)
+        for run in store.missing(bundle.runs):  # another sweep may have been faster
+            try:
+                corpus = corpora.get((run.corpus, run.attribute))
+                if corpus is None or _again(corpus, run) != run:
+                    raise RelicError(
+                        f"this machine's {run.corpus} differ from those the sweep was started with",
+                        expected=f"fingerprint {run.fingerprint}, code {run.code}",
+                        mend="the same RELIC_DATA and the same version on every machine",
+                    )
+                store.put(compute(corpus, run))
+            except Exception as error:  # reported at the end, with all others
+                first = (str(error).splitlines() or [""])[0]
+                bundle.failed[run] = f"{type(error).__name__}: {first}"
     return bundle
-
-
-def _each(corpora: Corpora, missing: list[Run], bundle: Bundle, store: Store) -> None:
-    for run in missing:
-        try:
-            corpus = corpora.get((run.corpus, run.attribute))
-            if corpus is None or _again(corpus, run) != run:
-                raise RelicError(
-                    f"this machine's {run.corpus} differ from those the sweep was started with",
-                    expected=f"fingerprint {run.fingerprint}, code {run.code}",
-                    mend="the same RELIC_DATA and the same version on every machine",
-                )
-            store.put(compute(corpus, run))
-        except Exception as error:  # reported at the end, with all others
-            first = (str(error).splitlines() or [""])[0]
-            bundle.failed[run] = f"{type(error).__name__}: {first}"
 
 
 def _again(corpus: Corpus, run: Run) -> Run:

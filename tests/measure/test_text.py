@@ -132,7 +132,7 @@ def test_tokenizers_by_name():
     assert tokenizer("treebank") is tokenize
     assert tokenizer("spaces")("a man's  hat.") == ("a", "man's", "hat.")
     assert tokenizer("spacy:de")("Der Mann, z.B. er.") == ("Der", "Mann", ",", "z.B.", "er", ".")
-    for wrong in ("spacy:xx-none", "words"):
+    for wrong in ("spacy:xx-none", "letters"):
         with pytest.raises(RelicError, match=wrong):
             tokenizer(wrong)
 
