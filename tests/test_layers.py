@@ -76,6 +76,6 @@ def test_no_cycles():
 def test_the_package_stays_thin():
     lines = {n: len(f.read_text(encoding="utf-8").splitlines()) for n, f in modules().items()}
     core = sum(n for name, n in lines.items() if name.split(".")[1:2] in (["data"], ["measure"], ["judge"]))  # fmt: skip
-    assert core <= 4130  # 4,000 and the registry of captioners
-    assert sum(lines.values()) <= 16_020  # a ratchet: the aim is 12,500
+    assert core <= 4180  # 4,000, the registry of captioners, and what a small install needs
+    assert sum(lines.values()) <= 16_100  # a ratchet: the aim is 12,500
     assert len(list(paths.PACKAGE.glob("*.py"))) <= 12

@@ -59,7 +59,7 @@ def measure(
     split: str = "paired",
     chance: bool = True,
     noise: bool = True,
-    workers: int = 1,
+    workers: int = 0,
     scheduler: str = "",
     progress: bool = True,
     store: Store | None = None,

@@ -42,7 +42,7 @@ def audit(
     format: Annotated[str, typer.Option(help="html, md, json, csv; several with commas.")] = "html,md,json,csv",
     fail_above: Annotated[float | None, typer.Option(metavar="POINTS", help="Exit with 3 where a LIC surely lies above: the low end of its interval (its mean, where one split gives none).")] = None,
     accuracy: Annotated[bool, typer.Option(help="Also BLEU-4, CIDEr, METEOR, ROUGE-L.")] = True,
-    workers: Annotated[int, typer.Option(min=1, help="Processes on this machine; worth it for lstm and bert.")] = 1,
+    workers: Annotated[int, typer.Option(min=0, help="Processes on this machine (0: RELIC_WORKERS, or one); worth it for lstm and bert.")] = 0,
     scheduler: Annotated[str, typer.Option(metavar="tcp://...", help="A Dask scheduler in place of local processes.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace a report that is there.")] = False,
 ) -> None:  # fmt: skip
