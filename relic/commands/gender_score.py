@@ -88,8 +88,12 @@ def score(
 
 
 @app.command()
-def record() -> None:
-    """Compute the recorded tables on the real captions again, into results/gender_score/."""
+def record(
+    parts: Annotated[
+        list[str] | None, typer.Argument(help="words, captions, since, examples, authors; or all.")
+    ] = None,
+) -> None:
+    """Compute recorded tables on the real captions again, into results/gender_score/."""
     from relic.chapters.gender_score.record import record as compute
 
-    print(f"recorded: {', '.join(compute())}")
+    print(f"recorded: {', '.join(compute(*(parts or [])))}")

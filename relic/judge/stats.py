@@ -15,6 +15,7 @@ from scipy import special, stats
 TEST_TO_TRAIN = 1 / 9  # one image in ten tests
 ENOUGH = 10  # splits after which more do not narrow an interval (`relic calibrate intervals`)
 DRAWS = 2000  # of a bootstrap
+POWER = 0.8  # share of studies that find what is called detectable
 
 
 class Interval(NamedTuple):
@@ -47,6 +48,12 @@ class Estimate(NamedTuple):
     def p_below(self, bound: float = 0.0) -> float:
         """One-sided p of "the mean is at least `bound`"."""
         return 1 - self.p_above(bound) if self.error else float(self.mean >= bound)
+
+    def detectable(self, level: float = 0.95, power: float = POWER) -> float:
+        """The smallest true value above 0 that would be found, with this spread, in 80 % of studies."""
+        if not self.df > 0:
+            return math.nan
+        return float(special.stdtrit(self.df, [0.5 + level / 2, power]).sum() * self.error)
 
     def minus(self, other: "Estimate") -> "Estimate":
         """Difference of independent estimates, degrees of freedom by Welch and Satterthwaite."""

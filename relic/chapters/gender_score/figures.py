@@ -42,6 +42,25 @@ def count_figure(ratios: pd.DataFrame) -> plt.Axes:
     return axes
 
 
+def overview(levels: pd.DataFrame) -> plt.Axes:
+    """Figure 1: what is compared at each level, from top to bottom: `level, compared, man, woman, to_m`."""
+    box = {"boxstyle": "round,pad=0.4", "fc": "none", "ec": "grey"}
+    with plt.rc_context(STYLE):
+        _, axes = plt.subplots(figsize=(6.2, 1.35 * len(levels)))
+        for place, row in zip(range(len(levels), 0, -1), levels.to_dict("records"), strict=True):
+            axes.text(
+                0, place, f"{row['level']}\n{row['compared']}", va="center", fontsize=9, bbox=box
+            )
+            told = f"man {row['man']:.3f}\nwoman {row['woman']:.3f}"
+            axes.annotate(told, (0.62, place), xytext=(0.7, place), va="center", fontsize=9,
+                          arrowprops={"arrowstyle": "<-", "color": "grey"})  # fmt: skip
+            axes.annotate(f"to men\n{row['to_m']:.3f}", (0.88, place), xytext=(0.96, place), va="center",
+                          ha="left", fontsize=9, weight="bold", arrowprops={"arrowstyle": "<-", "color": "grey"})  # fmt: skip
+        axes.set(xlim=(-0.02, 1.12), ylim=(0.4, len(levels) + 0.6))
+        axes.axis("off")
+    return axes
+
+
 def lic_figure(scores: pd.DataFrame, lic: pd.DataFrame) -> plt.Axes:
     """The Gender Score's ratio to men against LIC, both with their intervals, a point each captioner."""
     both = scores.merge(lic, on="captioner", suffixes=("", "_lic"))

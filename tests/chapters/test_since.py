@@ -1,0 +1,114 @@
+"""relic.chapters.since: groups, differences and the leaderboard by hand; what the record must show."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import relic
+from relic import paths
+from relic.chapters import since
+from relic.records.tables import home, read_table
+
+KARPATHY = "COCO captions, Karpathy test images"
+
+
+def lic(**by_captioner) -> pd.DataFrame:
+    """A lic table: LIC of each captioner, split by split."""
+    rows = [
+        {"corpus": "x", "attribute": "gender", "classifier": "linear", "seen": "all", "captioner": name.replace("_", " "),
+         "seed": seed, "lic_model": 40 + value, "lic_data": 40.0, "lic": value, "n_test": 84, "human": "0"}
+        for name, values in by_captioner.items() for seed, value in enumerate(values)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_groups():
+    names = ("NIC", "OFA-large", "Knight", "GPT-2, no image", "LLaVA, long prompt", "mine")
+    found = [since.group(name) for name in names]
+    assert found == [since.NINE, "COCO", "COCO texts only", since.CONTROL, "instruction data", "not stated"]  # fmt: skip
+
+
+def test_a_group_is_compared_split_by_split():
+    table = lic(NIC=[1, 2, 3], SAT=[3, 4, 5], PureT=[1, 1, 1])
+    found = since.ahead(table, "COCO")  # means of the nine 2, 3, 4: differences −1, −2, −3
+    assert found.mean == pytest.approx(-2)
+    assert found.error == pytest.approx(np.sqrt(1 / 3 + 1 / 9))
+
+
+def test_long_and_short_prompts_by_hand():
+    table = pd.concat([lic(NIC=[0, 0]), lic(a=[5, 7], b=[1, 2]).replace({"a": "LLaVA, long prompt", "b": "LLaVA, short prompt"})])  # fmt: skip
+    (row,) = since.prompts(table).to_dict("records")
+    assert (row["model"], row["long"], row["short"], row["long − short"]) == ("LLaVA", 6, 1.5, 4.5)
+    assert since.prompts(lic(NIC=[0, 1])).empty
+
+
+def test_drawn_images_are_independent():
+    both = since.beside_drawn(lic(NIC=[4, 6], PureT=[0, 0]), lic(NIC=[1, 3]))
+    (row,) = both.to_dict("records")  # only what both have
+    assert (row["these"], row["drawn"], row["these − drawn"]) == (5, 2, 3)
+    spread = np.sqrt(2 * (1 / 2 + 1 / 9))
+    assert row["these high"] - 5 == pytest.approx(12.706205 * spread, rel=1e-6)
+    assert row["these − drawn high"] - 3 == pytest.approx(4.302653 * spread * np.sqrt(2), rel=1e-6)
+
+
+def test_markdown_joins_an_estimate_with_its_interval():
+    table = pd.DataFrame({"captioner": ["NIC"], "lic": [1.26], "low": [-1.0], "high": [2.0], "n": [3]})  # fmt: skip
+    text = since.markdown(table)
+    assert text.splitlines()[0] == "| captioner | lic | n |"
+    assert text.splitlines()[2] == "| NIC | 1.3 [−1.0, 2.0] | 3 |"
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """The record, as on a machine without captions."""
+    monkeypatch.delenv(paths.DATA_SETTING, raising=False)
+    return {
+        images: relic.runs(relic.load_corpus("gender", images))
+        for images in since.image_sets()
+        if images in ("Karpathy test", "POPE", "MAGIC")
+    }
+
+
+def test_captions_without_the_image_lie_below_zero(served):
+    table = relic.intervals(relic.lic_table(served["Karpathy test"])).set_index("captioner")
+    assert table.loc["GPT-2, no image", "high"] < 0
+
+
+def test_the_nine_on_these_images_agree_with_as_many_drawn(served):
+    runs = served["Karpathy test"]
+    corpus = relic.load_corpus("gender", "Karpathy test")
+    drawn = since.as_many(corpus, "linear", sorted(set(runs.frame["seed"])))
+    both = since.beside_drawn(relic.lic_table(runs), relic.lic_table(drawn))
+    inside = (both["these − drawn low"] <= 0) & (both["these − drawn high"] >= 0)
+    assert len(both) == 9
+    assert inside.sum() >= 8
+    assert set(drawn.frame["n_test"]) == {84}
+
+
+def test_the_leaderboard_follows_from_the_runs(served):
+    board = since.board({k: relic.lic_table(v) for k, v in served.items()}, served)
+    kept = read_table("since", "leaderboard").astype({"year": str})
+    pd.testing.assert_frame_equal(board.reset_index(drop=True), kept, check_dtype=False, rtol=1e-4)
+    text = (home("since") / "leaderboard.md").read_text(encoding="utf-8")
+    assert text == since.BOARD + since.markdown(board)
+
+
+def test_an_audit_of_a_file_is_the_chapters_row(served, real_data, tmp_path, monkeypatch):
+    """The same images, splits, vocabulary and human captions: the same LIC."""
+    from relic.auditing.audit import audit
+
+    monkeypatch.setenv(paths.RUNS_SETTING, str(tmp_path))
+    found = audit(
+        str(real_data / "captioners/ofa_large.json"),
+        labels=str(real_data / "bias_data/Show-Attend-Tell/gender_val_sat_cap_mw_entries.pkl"),
+        human=str(real_data / "coco/captions_karpathy_test.json"),
+        with_accuracy=False,
+        chance=False,
+        progress=False,
+    )
+    row = found.measured.lic.iloc[0]
+    table = relic.intervals(relic.lic_table(served["Karpathy test"])).set_index("captioner")
+    ours = table.loc["OFA-large"]
+    assert (row["n_images"], row["n_test"]) == (1294, ours["n_test"])
+    for name in ("lic_model", "lic_data", "lic", "low", "high"):
+        assert row[name] == pytest.approx(ours[name], abs=1e-6)
