@@ -48,9 +48,10 @@ def forest(
     """
     kinds = list(table[series].unique()) if series else [""]
     rows = list(dict.fromkeys(table[row]))
-    shifts = np.linspace(-0.22, 0.22, len(kinds)) if len(kinds) > 1 else [0.0]
+    sharing = len(kinds) if table[row].duplicated().any() else 1  # marks that share a row
+    shifts = np.linspace(-0.22, 0.22, len(kinds)) if sharing > 1 else [0.0] * len(kinds)
     palette = sns.color_palette("colorblind", max(3, len(kinds)))
-    height = max(1.8, 0.3 * len(rows) * max(1, 0.55 * len(kinds)) + 1.0)
+    height = max(1.8, 0.3 * len(rows) * max(1, 0.55 * sharing) + 1.0)
     _, axes = plt.subplots(figsize=(5.2, height))
     beside = papers is not None and series in papers  # papers beside each of the series
     if papers is not None and not beside:

@@ -16,14 +16,14 @@ from relic.chapters.accuracy.scores import (
     score_captions,
 )
 from relic.chapters.direction.measure import SILENT, gather, naming
-from relic.chapters.direction.tables import wide
-from relic.chapters.figures import STYLE
+from relic.chapters.extensions import wide
+from relic.chapters.figures import MARKERS, STYLE
 from relic.chapters.learning.sensitivity import by_change, length_matched, objects_masked
+from relic.chapters.resample import image_draws
 from relic.data.captioners import captioners_of, image_sets, registry
 from relic.data.corpus import Corpus
 from relic.data.load import load_corpus
 from relic.judge.lic import estimates, intervals, lic_table
-from relic.judge.resample import image_draws
 from relic.judge.stats import Estimate, estimate
 from relic.measure.splits import PAPER_SEEDS
 from relic.numbers import number, span
@@ -33,7 +33,7 @@ from relic.records.tables import home, read_table, write_record
 from relic.whole import write_whole
 
 RECORD = "since"
-NINE, CONTROL = "the papers' nine", "never sees the image"
+NINE, CONTROL = "papers' nine", "never sees the image"
 PROMPTS = ("long", "short")
 SHOWN = {"auc": ("ΔAUC", 1), "bits": ("Δbits × 100", 100)}
 BOARD = """# Leaderboard: captioners by LIC, gender
@@ -58,6 +58,12 @@ def ahead(lic: pd.DataFrame, first: str, second: str = NINE) -> Estimate:
     """Mean LIC of one group less that of another, split by split on the same test images."""
     means = lic.groupby(["seed", lic["captioner"].map(group)])["lic"].mean().unstack()
     return estimate(means[first] - means[second])
+
+
+def compared(lic: pd.DataFrame) -> dict[str, Estimate]:
+    """`ahead` of each kind of captioner since, but for the control."""
+    kinds = dict.fromkeys(lic["captioner"].map(group))
+    return {kind: ahead(lic, kind) for kind in kinds if kind not in (NINE, CONTROL)}
 
 
 def prompts(lic: pd.DataFrame) -> pd.DataFrame:
@@ -98,7 +104,8 @@ def beside_drawn(here: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for name in [n for n in ours if n in theirs]:
         row: dict = {"captioner": name}
-        parts = {"these": ours[name], "drawn": theirs[name], "these − drawn": ours[name].minus(theirs[name])}  # fmt: skip
+        parts = {"these": ours[name], "drawn": theirs[name]}
+        parts["these − drawn"] = ours[name].minus(theirs[name])
         for title, found in parts.items():
             row |= dict(
                 zip((title, f"{title} low", f"{title} high"), found.interval(), strict=True)
@@ -129,17 +136,23 @@ def board(lic: dict[str, pd.DataFrame], served: dict[str, Runs]) -> pd.DataFrame
     table = table.join(more, on=["corpus", "captioner"])
     first = ["images", "captioner", "year", "group", "lic", "low", "high", "detectable"]
     rest = [c for c in table if c not in [*first, "corpus", "attribute", "classifier", "seen"]]
-    order = table.assign(at=table["images"].map(list(lic).index)).sort_values(["at", "lic"], ascending=[True, False])  # fmt: skip
-    return order[[*first, *rest]].reset_index(drop=True)
+    table = table.assign(at=table["images"].map(list(lic).index))
+    table = table.sort_values(["at", "lic"], ascending=[True, False], ignore_index=True)
+    return table[[*first, *rest]]
 
 
 def _named() -> pd.DataFrame:
     """Wrong and neutral captions, percent, by class."""
     table = read_table(RECORD, "naming")
-    kept = table[table["outcome"].isin(["wrong", "neutral"]) & table["label"].isin(["Female", "Male"])]  # fmt: skip
-    titles = kept["outcome"] + ", " + kept["label"]
-    found = kept.assign(title=titles).pivot_table(index=["corpus", "captioner"], columns="title", values="value")  # fmt: skip
-    return found[list(titles.unique())]
+    kept = _told(table)
+    found = kept.pivot_table(index=["corpus", "captioner"], columns="what", values="value")
+    return found[list(kept["what"].unique())]
+
+
+def _told(naming: pd.DataFrame) -> pd.DataFrame:
+    """Of what captions name: `wrong` and `neutral` by class, as `what`."""
+    kept = naming["outcome"].isin(["wrong", "neutral"]) & naming["label"].isin(["Female", "Male"])
+    return naming[kept].assign(what=naming["outcome"] + ", " + naming["label"])
 
 
 def _cider() -> pd.DataFrame:
@@ -154,25 +167,32 @@ def markdown(table: pd.DataFrame) -> str:
     lines = [columns, ["---"] * len(columns)]
     for row in table.to_dict("records"):
         ends = {c: ("low", "high") if c == "lic" else (f"{c} low", f"{c} high") for c in columns}
-        lines.append([span(row[c], row[a], row[b]) if a in row else number(row[c]) for c, (a, b) in ends.items()])  # fmt: skip
+        shown = {c: (row[c], row.get(a), row.get(b)) for c, (a, b) in ends.items()}
+        lines.append(
+            [number(v) if low is None else span(v, low, high) for v, low, high in shown.values()]
+        )
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+@plt.rc_context(STYLE)
 def against(table: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str) -> plt.Axes:
     """Two quantities of each captioner with their intervals, named at the point, coloured by group."""
-    groups = list(dict.fromkeys(table["group"]))
-    looks = zip(sns.color_palette("colorblind", len(groups)), "osD^vP", strict=False)
-    with plt.rc_context(STYLE):
-        _, axes = plt.subplots(figsize=(6.2, 4.6))
-        for name, (colour, marker) in zip(groups, looks, strict=False):
-            part = table[table["group"] == name]
-            bars = [[part[v] - part[low], part[high] - part[v]] for v, low, high in (_ends(x), _ends(y))]  # fmt: skip
-            axes.errorbar(part[x], part[y], bars[1], bars[0], fmt=marker, color=colour, ms=5, lw=0.7, label=name)  # fmt: skip
-        for row in table.to_dict("records"):
-            axes.annotate(row["captioner"], (row[x], row[y]), xytext=(4, 3), textcoords="offset points", fontsize=7.5)  # fmt: skip
-        axes.axhline(0, color="black", lw=0.8)
-        axes.set(xlabel=xlabel, ylabel=ylabel)
-        axes.legend(frameon=False, fontsize=9, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.13))  # fmt: skip
+    groups = sorted(table["group"].unique(), key=lambda name: (name != NINE, name))
+    colours = sns.color_palette("colorblind", max(3, len(groups)))
+    _, axes = plt.subplots(figsize=(6.2, 4.6))
+    for number, name in enumerate(groups):
+        part = table[table["group"] == name]
+        up, across = (
+            [part[v] - part[low], part[high] - part[v]] for v, low, high in map(_ends, (y, x))
+        )
+        look = {"color": colours[number], "fmt": MARKERS[number % 7], "ms": 5, "lw": 0.7}
+        axes.errorbar(part[x], part[y], up, across, label=name, **look)
+    for number, row in enumerate(table.sort_values(x).to_dict("records")):
+        place = {"xytext": (4, (4, -9)[number % 2]), "textcoords": "offset points"}  # in turn
+        axes.annotate(row["captioner"], (row[x], row[y]), fontsize=7.5, **place)
+    axes.axhline(0, color="black", lw=0.8)
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    axes.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.13))
     return axes
 
 
@@ -184,8 +204,7 @@ def names(corpus: AnyCorpus) -> pd.DataFrame:
     """Captions that name the wrong class or none, percent by label, with intervals; people last."""
     table = read_table(RECORD, "naming")
     table = table[(table["corpus"] == corpus.name) & (table["captioner"] != SILENT)]
-    kept = table[table["outcome"].isin(["wrong", "neutral"]) & table["label"].isin(["Female", "Male"])]  # fmt: skip
-    return wide(kept.assign(what=kept["outcome"] + ", " + kept["label"]), "what")
+    return wide(_told(table), "what")
 
 
 def changed(part: str, corpus: AnyCorpus, seeds) -> pd.DataFrame:
