@@ -180,15 +180,15 @@ def against(table: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str) -> pl
     groups = sorted(table["group"].unique(), key=lambda name: (name != NINE, name))
     colours = sns.color_palette("colorblind", max(3, len(groups)))
     _, axes = plt.subplots(figsize=(6.2, 4.6))
-    for number, name in enumerate(groups):
+    for i, name in enumerate(groups):
         part = table[table["group"] == name]
         up, across = (
             [part[v] - part[low], part[high] - part[v]] for v, low, high in map(_ends, (y, x))
         )
-        look = {"color": colours[number], "fmt": MARKERS[number % 7], "ms": 5, "lw": 0.7}
+        look = {"color": colours[i], "fmt": MARKERS[i % 7], "ms": 5, "lw": 0.7}
         axes.errorbar(part[x], part[y], up, across, label=name, **look)
-    for number, row in enumerate(table.sort_values(x).to_dict("records")):
-        place = {"xytext": (4, (4, -9)[number % 2]), "textcoords": "offset points"}  # in turn
+    for i, row in enumerate(table.sort_values(x).to_dict("records")):
+        place = {"xytext": (4, (4, -9)[i % 2]), "textcoords": "offset points"}  # in turn
         axes.annotate(row["captioner"], (row[x], row[y]), fontsize=7.5, **place)
     axes.axhline(0, color="black", lw=0.8)
     axes.set(xlabel=xlabel, ylabel=ylabel)
@@ -243,10 +243,16 @@ def main() -> None:
     pairs = [(images, name) for images in image_sets() for name in ("gender", "race")]
     corpora = {pair: load_corpus(pair[1], pair[0]) for pair in pairs}
     labels = [
-        {"corpus": c.name, "attribute": name, "label": label, "images": n,
-         "with human captions": c.label_counts(c.covered)[label]}
-        for (_, name), c in corpora.items() for label, n in c.label_counts().items()
-    ]  # fmt: skip
+        {
+            "corpus": c.name,
+            "attribute": name,
+            "label": label,
+            "images": n,
+            "with human captions": c.label_counts(c.covered)[label],
+        }
+        for (_, name), c in corpora.items()
+        for label, n in c.label_counts().items()
+    ]
     write_record(RECORD, "labels", pd.DataFrame(labels))
     people = [corpus for (_, name), corpus in corpora.items() if name == "gender"]
     named = [naming(c, image_draws(len(c.images), 1000)) for c in map(gather, people)]
@@ -276,9 +282,12 @@ def main() -> None:
 def record_board(corpora: dict[tuple[str, str], AnyCorpus]) -> None:
     """The leaderboard of the recorded gender runs."""
     served = {
-        images: recorded(attribute="gender", classifier="linear", corpus=corpus.name, seed=list(PAPER_SEEDS))
-        for (images, name), corpus in corpora.items() if name == "gender"
-    }  # fmt: skip
+        images: recorded(
+            attribute="gender", classifier="linear", corpus=corpus.name, seed=list(PAPER_SEEDS)
+        )
+        for (images, name), corpus in corpora.items()
+        if name == "gender"
+    }
     table = board({images: lic_table(each) for images, each in served.items()}, served)
     write_record(RECORD, "leaderboard", table)
     write_whole(home(RECORD) / "leaderboard.md", BOARD + markdown(table))
