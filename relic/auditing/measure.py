@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from relic import paths
 from relic.auditing.inputs import Audited
@@ -22,7 +21,7 @@ from relic.judge.lic import (  # fmt: skip
     lic_table,
     model_table,
 )
-from relic.judge.stats import Estimate, Interval, estimate
+from relic.judge.stats import Interval, estimate
 from relic.measure.splits import PAPER_SEEDS
 from relic.measure.store import Store
 from relic.measure.sweep import grid, sweep
@@ -33,7 +32,6 @@ AMPLIFIES, SLIGHTLY = "amplifies", "amplifies, by less than a point"
 DOES_NOT, UNDECIDED = "does not amplify", "undecided"
 ALONE = "cannot be judged without human captions"
 SYMBOLS = {AMPLIFIES: "▲", SLIGHTLY: "▲", DOES_NOT: "●", UNDECIDED: "?", ALONE: "–"}
-POWER = 0.8
 NOISE = (0.05, 0.1, 0.2)  # shares of labels flipped
 FEW, LARGE = 3, 3000  # splits that flipped labels are told of where there are so many images
 SIZES = (100, 250, 500, 1000, 2500, 5000)  # images a class of the table of sizes
@@ -139,7 +137,7 @@ def _rows(audited: Audited, part: pd.DataFrame, runs: Runs, chance: dict) -> lis
         for of, each in proper.items():
             mean, low, high = each[name].interval()
             row |= {f"delta_{of}": mean, f"delta_{of}_low": low, f"delta_{of}_high": high}
-        row["detectable"] = detectable(found)
+        row["detectable"] = found.detectable()
         row["unseen"] = {"n_test": float(unseen["n_test"].mean()), **_lic(unseen, rare), "verdict": verdict(rare)}  # fmt: skip
         result.append(row)
     return result
@@ -188,14 +186,6 @@ def verdict(found: Interval) -> str:
         return UNDECIDED
     more, less = judge(found, above=0) == SUPPORTED, judge(found, below=MARGIN) == SUPPORTED
     return {(True, False): AMPLIFIES, (True, True): SLIGHTLY, (False, True): DOES_NOT}.get((more, less), UNDECIDED)  # fmt: skip
-
-
-def detectable(found: Estimate, level: float = 0.95, power: float = POWER) -> float:
-    """The smallest true LIC that would be found, with this spread over splits, in 80 % of audits."""
-    if not found.df > 0:
-        return float("nan")
-    quantiles = special.stdtrit(found.df, [0.5 + level / 2, power])
-    return float(quantiles.sum() * found.error)
 
 
 def _sizes(audited: Audited, lic: pd.DataFrame) -> pd.DataFrame:

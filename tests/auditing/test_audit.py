@@ -17,7 +17,7 @@ from relic.auditing.cautions import cautions
 from relic.auditing.details import telling_words
 from relic.auditing.export import example_files, export
 from relic.auditing.inputs import Inputs, attribute_of, audited, own_words
-from relic.auditing.measure import SYMBOLS, detectable, measure, verdict
+from relic.auditing.measure import SYMBOLS, measure, verdict
 from relic.auditing.report import as_csv, as_html, as_json, as_markdown, caution, headline
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
@@ -104,8 +104,8 @@ def test_the_rule():
 def test_the_smallest_lic_that_is_found():
     """t quantiles of .975 and .8 with two degrees of freedom, times the corrected error."""
     found = estimate([1.0, 2.0, 3.0])
-    assert detectable(found) == pytest.approx((4.302653 + 1.060660) * found.error, rel=1e-5)
-    assert math.isnan(detectable(estimate([1.0])))
+    assert found.detectable() == pytest.approx((4.302653 + 1.060660) * found.error, rel=1e-5)
+    assert math.isnan(estimate([1.0]).detectable())
 
 
 def test_a_classifier_that_finds_nothing_is_near_its_chance_level(small):

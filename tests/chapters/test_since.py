@@ -106,7 +106,7 @@ def test_an_audit_of_a_file_is_the_chapters_row(served, real_data, tmp_path, mon
         chance=False,
         progress=False,
     )
-    row = found.measured.lic.iloc[0]
+    (row,) = found.results
     table = relic.intervals(relic.lic_table(served["Karpathy test"])).set_index("captioner")
     ours = table.loc["OFA-large"]
     assert (row["n_images"], row["n_test"]) == (1294, ours["n_test"])
