@@ -18,14 +18,7 @@ from relic.numbers import count, number, span
 
 PAPER = "var(--pst-color-background, #fff)"  # what is white in a figure: the page's ground
 STARTED = time.time()  # when the kernel imported us: within a second of its start
-SHARED = (
-    "corpus",
-    "attribute",
-    "classifier",
-    "seen",
-    "seeds",
-    "source",
-)  # told once where all rows share them
+SHARED = "corpus attribute classifier seen seeds source".split()  # told once where rows share them
 
 
 class Page:
@@ -75,21 +68,20 @@ class Page:
 
 def table_html(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) -> str:
     """HTML of a table; text is escaped, numbers have thousands separators, CSV has every column."""
-    shared = [c for c in SHARED if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]  # fmt: skip
+    several = [c for c in SHARED if c in frame and len(frame) > 1]
+    shared = [c for c in several if frame[c].nunique(dropna=False) == 1]
     values = {c: frame[c].iloc[0] for c in shared if (c, frame[c].iloc[0]) != ("seen", "all")}
     each = [count(value, "split") if c == "seeds" else str(value) for c, value in values.items()]
     said = ", ".join(text for text in each if text not in caption)
     data = base64.b64encode(frame.to_csv(index=False).encode()).decode()
     shown, kinds = _cells(frame.drop(columns=shared), decimals)
     head = "".join(f'<th scope="col" class="{k}">{_text(c)}</th>' for c, k in kinds.items())
-    rows = "".join(
-        "<tr>" + "".join(f'<td class="{k}">{_text(v)}</td>' for v, k in zip(row, kinds.values(), strict=True)) + "</tr>"
-        for row in shown.itertuples(index=False)
-    )  # fmt: skip
+    cell = '<td class="{}">{}</td>'.format
+    cells = [map(cell, kinds.values(), map(_text, row)) for row in shown.itertuples(index=False)]
+    rows = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
     told = f"{caption} ({said})" if said else caption
-    link = (
-        f'<a class="relic-csv" download="{_text(file)}" href="data:text/csv;base64,{data}">CSV</a>'
-    )
+    named = f'class="relic-csv" download="{_text(file)}"'
+    link = f'<a {named} href="data:text/csv;base64,{data}">CSV</a>'
     return (
         f'<div class="relic-table"><div class="scroll" tabindex="0"><table><caption><span>{_text(told)} {link}</span></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></div>"
@@ -112,9 +104,9 @@ def _cells(frame: pd.DataFrame, decimals: int) -> tuple[pd.DataFrame, dict[str, 
                 three = zip(frame[before], low, high, strict=True)
                 cells[before] = [span(*each, decimals) for each in three]
             else:
-                two = zip(low, high, strict=True)
                 title = name[:-3].strip() or "interval"
-                cells[title] = [f"[{number(float(a), decimals)}, {number(float(b), decimals)}]" for a, b in two]  # fmt: skip
+                ends = [[number(float(end), decimals) for end in side] for side in (low, high)]
+                cells[title] = [f"[{a}, {b}]" for a, b in zip(*ends, strict=True)]
                 kinds[title] = "num"
             continue
         cells[name] = [number(value, decimals) for value in frame[name]]

@@ -31,10 +31,8 @@ def commit() -> dict:
 
 
 def _git(*arguments: str) -> str:
-    return subprocess.run(
-        ["git", "-C", str(paths.ROOT), *arguments],
-        capture_output=True, text=True, check=True, timeout=20,
-    ).stdout.strip()  # fmt: skip
+    options = {"text": True, "timeout": 20, "stderr": subprocess.DEVNULL}
+    return subprocess.check_output(["git", "-C", str(paths.ROOT), *arguments], **options).strip()
 
 
 def versions() -> dict[str, str]:

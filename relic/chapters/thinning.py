@@ -44,10 +44,9 @@ def thinning(
         apart = estimate(fewer[captioner] - five[captioner]).interval()
         means = five[captioner].mean(), fewer[captioner].mean()
         rows.append((captioner, classifier, *means, *apart, len(seeds), len(full.covered)))
-    columns = ["captioner", "classifier", "five", "thinned", "difference", "low", "high", "seeds", "images"]  # fmt: skip
-    return pd.DataFrame(rows, columns=columns).assign(
-        **{"captions an image": float(thin.depth.mean())}
-    )
+    columns = "captioner classifier five thinned difference low high seeds images".split()
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(**{"captions an image": float(thin.depth.mean())})
 
 
 def _lic_data(corpus: Corpus, classifier: str, seeds) -> pd.Series:

@@ -97,11 +97,12 @@ def as_text(report) -> str:
     if report.coco:
         files = ", ".join(f"{name} ({n:,} images)" for name, n in report.coco.items())
         lines += ["", f"COCO annotations: {files}"]
+    disables = [m for m in report.missing if m["disables"]]
     parts = {
-        "missing": [f"{m['path']}: disables {m['disables']}" for m in report.missing if m["disables"]],
+        "missing": [f"{m['path']}: disables {m['disables']}" for m in disables],
         "other bytes than upstream's (relic data fetch DIR --replace)": report.modified,
         "broken": report.errors,
-    }  # fmt: skip
+    }
     for title, items in parts.items():
         if items:
             lines += ["", f"{title}:", *(f"  {item}" for item in items)]

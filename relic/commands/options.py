@@ -20,7 +20,7 @@ StoreOption = Annotated[
     typer.Option("--store", metavar="DIR", help="Store of runs (default: RELIC_RUNS, or runs/)."),
 ]
 WorkersOption = Annotated[int, typer.Option(help="Processes on this machine, one thread each.")]
-SchedulerOption = Annotated[str, typer.Option(metavar="tcp://...", help="A Dask scheduler instead.")]  # fmt: skip
+SchedulerOption = Annotated[str, typer.Option(metavar="tcp://...", help="A Dask scheduler.")]
 
 
 def store_at(directory: Path | None):

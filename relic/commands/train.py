@@ -74,11 +74,9 @@ def sweep(
         raise RelicError(f"--workers {workers}", expected="at least 1")
     names, runs = [] if grid_name else attribute.split(","), []
     corpora = [load_corpus(name, corpus, images=corpus_images) for name in names]
-    shared = {
-        "classifier": classifier.split(","), "seed": seed_numbers(seeds), "split": split, "recipe": recipe,
-        "batching": batching, "encoder": encoder, "labels": labels, "calibrated": calibrated,
-        "size": size,
-    }  # fmt: skip
+    shared = {"classifier": classifier.split(","), "seed": seed_numbers(seeds), "split": split}
+    shared |= {"recipe": recipe, "batching": batching, "encoder": encoder, "labels": labels}
+    shared |= {"calibrated": calibrated, "size": size}
     if captioner:
         shared["captioner"] = captioner.split(",")
     if grid_name:

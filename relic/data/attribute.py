@@ -35,7 +35,8 @@ class Attribute(BaseModel):
         if not isinstance(words, dict):
             return content
         by_class = {name: cls._words_of_lines(lines) for name, lines in words.items()}
-        return {**content, "masked_words": sorted(set().union(*by_class.values())), "class_words": by_class}  # fmt: skip
+        every = sorted(set().union(*by_class.values()))
+        return {**content, "masked_words": every, "class_words": by_class}
 
     @field_validator("masked_words", "optional_masked_words", mode="before")
     @classmethod

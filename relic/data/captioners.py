@@ -16,8 +16,8 @@ from relic.errors import RelicError
 
 REAL = "COCO captions"  # the corpus of the papers' captioners, on all labelled images
 OWN = "captioners/captioners.yml"  # in the data directory
-FIELDS = ("name", "year", "trained_on", "decoding", "file", "source", "licence", "images", "model",
-          "prompt", "control", "note", "gender", "race", "age")  # fmt: skip
+FIELDS = "name year trained_on decoding file source licence images model prompt".split()
+FIELDS += ["control", "note", "gender", "race", "age"]
 
 
 def registry() -> dict[str, dict]:

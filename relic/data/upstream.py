@@ -15,8 +15,7 @@ from relic.data.pickles import read_pickle
 from relic.data.rows import is_image_id, is_text
 from relic.errors import RelicError
 
-PARTS = ("bias_data", "age_data", "age_annotations", "coco", "visual_context", "gender_score",
-         "captioners")  # fmt: skip
+PARTS = "bias_data age_data age_annotations coco visual_context gender_score captioners".split()
 GENERATED = ["captioner", "caption_set", "image_id", "caption"]
 
 

@@ -22,6 +22,7 @@ from relic.judge.stats import TEST_TO_TRAIN, Estimate, Interval, estimate, holm,
 SUPPORTED, REFUTED, UNDECIDED = "supported", "refuted", "undecided"
 SYMBOLS = {SUPPORTED: "✓", REFUTED: "✗", UNDECIDED: "?"}
 LEVEL = 0.025  # one-sided
+Estimates = dict[str, Estimate]  # by captioner
 MARGIN = 1.0  # LIC points that count as no difference: claim 4, race and age
 ALIKE = 0.7  # correlation of true LIC above which two classifiers order captioners alike (τ of one half)
 DRAWS = 2000  # of the interval of a correlation
@@ -74,9 +75,14 @@ def judge(found: Interval, *, above: float | None = None, below: float | None = 
 
 
 def verdict(
-    found: Estimate | dict[str, Estimate], claim: str, *, above: float | None = None,
-    below: float | None = None, whose: str = "", n_test: float = float("nan"),
-) -> Verdict:  # fmt: skip
+    found: Estimate | Estimates,
+    claim: str,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+    whose: str = "",
+    n_test: float = float("nan"),
+) -> Verdict:
     """A claim on one estimate, or on every one of several: then the weakest decides.
 
     "Every" is supported when each interval satisfies the inequality (intersection-union), refuted when
@@ -112,7 +118,7 @@ def amplification(lic: pd.DataFrame) -> Verdict:
     return verdict(estimates(lic), CLAIMS["2"], above=0, n_test=lic["n_test"].mean())
 
 
-def gender_minus_race(gender: pd.DataFrame, race: pd.DataFrame, quantity: str = "lic") -> dict[str, Estimate]:  # fmt: skip
+def gender_minus_race(gender: pd.DataFrame, race: pd.DataFrame, quantity="lic") -> Estimates:
     """Gender minus race by captioner, as independent: a seed's two test sets share few images."""
     first, second = estimates(gender, quantity), estimates(race, quantity)
     return {name: first[name].minus(second[name]) for name in in_order(first) if name in second}
@@ -125,7 +131,7 @@ def less_than_gender(gender: pd.DataFrame, race: pd.DataFrame, quantity: str = "
     return verdict(found, CLAIMS[name], above=0, n_test=race["n_test"].mean())
 
 
-def mean_less_than_gender(gender: pd.DataFrame, race: pd.DataFrame, quantity: str = "lic") -> Estimate:  # fmt: skip
+def mean_less_than_gender(gender: pd.DataFrame, race: pd.DataFrame, quantity="lic") -> Estimate:
     """Gender minus race of the mean over captioners."""
     return mean_over_captioners(gender, quantity).minus(mean_over_captioners(race, quantity))
 
@@ -136,7 +142,8 @@ def equalizer(lic: pd.DataFrame, pair: tuple[str, str] | None = None) -> Verdict
     bound = {"above": 0} if lic["attribute"].iloc[0] == "gender" else {"below": MARGIN}
     found, own = difference(lic, first, second), lic["captioner"].isin([first, second])
     claim = f"{first} amplifies gender more than {second}, race and age no more."
-    return verdict(found, claim, whose=f"{first} − {second}", n_test=lic.loc[own, "n_test"].mean(), **bound)  # fmt: skip
+    n_test = lic.loc[own, "n_test"].mean()
+    return verdict(found, claim, whose=f"{first} − {second}", n_test=n_test, **bound)
 
 
 def agreement(lic: pd.DataFrame) -> pd.DataFrame:
@@ -157,10 +164,11 @@ def agreement(lic: pd.DataFrame) -> pd.DataFrame:
         x, y = x[names], y[names]
         found = _true_correlation(x, y)
         apart = [_opposite(x, y, one, two) for one, two in combinations(names, 2)]
-        rows.append({"first": a, "second": b, "captioners": len(names), "correlation": found.mean,
-                     "low": found.low, "high": found.high, "opposite": sum(apart), "pairs": len(apart),
-                     "observed": float(np.corrcoef(x.mean(), y.mean())[0, 1]), "seeds": min(len(x), len(y))})  # fmt: skip
-    return pd.DataFrame(rows)
+        observed = float(np.corrcoef(x.mean(), y.mean())[0, 1])
+        about = (a, b, len(names), found.mean, found.low, found.high)
+        rows.append((*about, sum(apart), len(apart), observed, min(len(x), len(y))))
+    columns = "first second captioners correlation low high opposite pairs observed seeds"
+    return pd.DataFrame(rows, columns=columns.split())
 
 
 def same_order(lic: pd.DataFrame) -> Verdict:
@@ -173,9 +181,10 @@ def same_order(lic: pd.DataFrame) -> Verdict:
     least = pairs.loc[pairs["correlation"].idxmin()]
     words = [judge(Interval(r.correlation, r.low, r.high), above=ALIKE) for r in pairs.itertuples()]
     word = SUPPORTED if set(words) == {SUPPORTED} else REFUTED if REFUTED in words else UNDECIDED
-    return Verdict(CLAIMS["1"], word, least["correlation"], least["low"], least["high"],
-                   f"{least['first']} and {least['second']}", int(pairs["seeds"].min()), lic["n_test"].mean(),
-                   words.count(SUPPORTED), len(pairs))  # fmt: skip
+    mean, low, high = least[["correlation", "low", "high"]]
+    whose, seeds = f"{least['first']} and {least['second']}", int(pairs["seeds"].min())
+    counts = seeds, lic["n_test"].mean(), words.count(SUPPORTED), len(pairs)
+    return Verdict(CLAIMS["1"], word, mean, low, high, whose, *counts)
 
 
 def _splits(part: pd.DataFrame) -> pd.DataFrame:

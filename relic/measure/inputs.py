@@ -117,11 +117,8 @@ def _own_share(corpus: Corpus, captioner: str) -> float:
     Upstream built the vocabularies on gender-masked captions: gender words do not count against them.
     """
     about, texts = corpus.attribute, corpus.captions(captioner).drop_duplicates().iloc[:2000]
-    known = {
-        *(corpus.vocabularies[captioner] or _own_words(corpus, captioner)),
-        about.mask_token,
-        *load_attribute("gender").masked_words,
-    }
+    own = corpus.vocabularies[captioner] or _own_words(corpus, captioner)
+    known = {*own, about.mask_token, *load_attribute("gender").masked_words}
     masked = masked_by(about, texts)
     return float(np.mean([token in known for caption in masked for token in caption.split()]))
 
@@ -129,8 +126,7 @@ def _own_share(corpus: Corpus, captioner: str) -> float:
 @lru_cache(maxsize=32)
 def _frequent(corpus: Corpus, size: int) -> tuple[str, ...]:
     """The most frequent words of all human captions, masked (Antequera et al. 2023, appendix C)."""
-    about, texts = corpus.attribute, corpus.human["caption"]
-    masked = masked_by(about, texts)
+    masked = masked_by(corpus.attribute, corpus.human["caption"])
     return tuple(frequent_vocabulary(masked, size))
 
 
@@ -161,15 +157,9 @@ def masked(
     vocabulary = "captioner" if side == "human" else ""
     reading = Reading(side, captioner, caption_index=caption_index, vocabulary=vocabulary)
     said, read = raw_captions(corpus, reading), read_captions(corpus, reading, TextForm())
-    return pd.DataFrame(
-        {
-            "label": corpus.labels.map(dict(enumerate(corpus.attribute.classes))).reindex(
-                said.index
-            ),
-            "caption": said,
-            "as the classifier reads it": read,
-        }
-    )
+    label = corpus.labels.map(dict(enumerate(corpus.attribute.classes))).reindex(said.index)
+    columns = {"label": label, "caption": said, "as the classifier reads it": read}
+    return pd.DataFrame(columns)
 
 
 @lru_cache(maxsize=256)
@@ -200,7 +190,7 @@ def _subsample(labels: pd.Series, size: int, seed: int) -> pd.Series:
         ids = sorted(labels.index[labels == value].tolist())
         if len(ids) < half:
             raise RelicError(
-                f"size {size}: class {value} has {len(ids)} images", expected=f"{half}"
+                f"size {size}: class {value} has {len(ids)} images", expected=str(half)
             )
         kept.update(rng.sample(ids, half))
     return labels[labels.index.isin(kept)]
@@ -227,12 +217,9 @@ def _text_digest(corpus: Corpus, reading: Reading, together: bool) -> str:
     labels = corpus.labels.reindex(texts.index).dropna().astype("int64")
     if together:
         labels = labels[labels.index.isin(_common(corpus))]
-    rows = zip(
-        labels.index.tolist(), labels.tolist(), texts.loc[labels.index].tolist(), strict=True
-    )
-    return hashlib.sha256(
-        "\x1e".join(f"{i}\x1f{y}\x1f{t}" for i, y, t in rows).encode()
-    ).hexdigest()
+    columns = (labels.index.tolist(), labels.tolist(), texts.loc[labels.index].tolist())
+    rows = [f"{i}\x1f{y}\x1f{t}" for i, y, t in zip(*columns, strict=True)]
+    return hashlib.sha256("\x1e".join(rows).encode()).hexdigest()
 
 
 def _grouped_by(reading: Reading) -> Reading:
@@ -240,7 +227,16 @@ def _grouped_by(reading: Reading) -> Reading:
     return Reading("model", reading.captioner, reading.caption_set)
 
 
-def prepare(corpus: Corpus, reading: Reading, form: TextForm, *, policy: str, seed: int, size: int = 0, labels: str = "true") -> Material:  # fmt: skip
+def prepare(
+    corpus: Corpus,
+    reading: Reading,
+    form: TextForm,
+    *,
+    policy: str,
+    seed: int,
+    size: int = 0,
+    labels: str = "true",
+) -> Material:
     """Split, and mark what of the test side the training side holds already."""
     usable = usable_labels(corpus, reading, policy, size, seed if size else 0)
     raw, masked = raw_captions(corpus, reading), read_captions(corpus, reading, form)
@@ -249,15 +245,11 @@ def prepare(corpus: Corpus, reading: Reading, form: TextForm, *, policy: str, se
     classes = learned_classes(usable, labels, seed)  # before the split, which balances them
     sides = split(classes, policy, seed, groups=groups)
     train, test = masked.loc[sides.train], masked.loc[sides.test]
-    images = pd.DataFrame(
-        {
-            "image_id": sides.test,
-            "y": classes.loc[sides.test].to_numpy(),
-            "seen_raw": raw.loc[sides.test].isin(set(raw.loc[sides.train])).to_numpy(),
-            "seen_masked": test.isin(set(train)).to_numpy(),
-        }
-    )
-    return Material(train.tolist(), classes.loc[sides.train].to_numpy(), test.tolist(), images)
+    seen_raw = raw.loc[sides.test].isin(set(raw.loc[sides.train])).to_numpy()
+    images = {"image_id": sides.test, "y": classes.loc[sides.test].to_numpy()}
+    images |= {"seen_raw": seen_raw, "seen_masked": test.isin(set(train)).to_numpy()}
+    learned = classes.loc[sides.train].to_numpy()
+    return Material(train.tolist(), learned, test.tolist(), pd.DataFrame(images))
 
 
 def learned_classes(labels: pd.Series, how: str, seed: int) -> pd.Series:

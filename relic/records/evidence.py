@@ -26,14 +26,11 @@ def papers(attribute: str = "") -> pd.DataFrame:
     keys = ["source", "attribute", "classifier", "captioner"]
     plain = lic[lic["variant"].isna()]
     wide = plain.pivot_table(index=keys, columns="metric", values=["mean", "std"]).reset_index()
-    frame = pd.DataFrame({
-        **{name: wide[name] for name in keys},
-        "lic_model": wide["mean", "LIC_M"],
-        "lic_data": wide["mean", "LIC_D"],
-        "lic": wide["mean", "LIC"],
-        "std_model": wide["std", "LIC_M"],
-        "std_data": wide["std", "LIC_D"],
-    })  # fmt: skip
+    means = {"lic_model": "LIC_M", "lic_data": "LIC_D", "lic": "LIC"}
+    columns = {name: wide[name] for name in keys}
+    columns |= {name: wide["mean", metric] for name, metric in means.items()}
+    columns |= {"std_model": wide["std", "LIC_M"], "std_data": wide["std", "LIC_D"]}
+    frame = pd.DataFrame(columns)
     return _published(frame.assign(seed=pd.NA, n_seeds=PAPER_SEEDS), attribute)
 
 
@@ -83,15 +80,21 @@ def judge_all(lic: pd.DataFrame | None = None) -> pd.DataFrame:
         told(claims.amplification(part), "2", about)
         if set(claims.PAIRS[0]) <= set(part["captioner"]):
             told(claims.equalizer(part), "4", about)
-    for (source, corpus, classifier, seen), part in lic.groupby(["source", "corpus", "classifier", "seen"], sort=False):  # fmt: skip
+    over = [name for name in by if name != "attribute"]
+    for values, part in lic.groupby(over, sort=False):
         gender, race = (part[part["attribute"] == name] for name in ("gender", "race"))
         if len(gender) and len(race):
-            about = {"source": source, "corpus": corpus, "attribute": "race", "classifier": classifier, "seen": seen}  # fmt: skip
+            about = dict(zip(over, values, strict=True)) | {"attribute": "race"}
             told(claims.less_than_gender(gender, race, "lic_model"), "3 (LIC_M)", about)
             told(claims.less_than_gender(gender, race, "lic"), "3 (LIC)", about)
-    for (source, corpus, attribute, seen), part in lic.groupby(["source", "corpus", "attribute", "seen"], sort=False):  # fmt: skip
+    over = [name for name in by if name != "classifier"]
+    for values, part in lic.groupby(over, sort=False):
         if part["seed"].notna().all() and len(claims.agreement(part)):
-            about = {"source": source, "corpus": corpus, "attribute": attribute, "seen": seen}
-            told(claims.same_order(part), "1", about | {"classifier": ", ".join(part["classifier"].unique())})  # fmt: skip
-    table = pd.DataFrame(rows)
-    return table[[*by, "claim", "word", "estimate", "low", "high", "whose", "seeds", "n_test", "surely", "captioners", "statement"]]  # fmt: skip
+            every = ", ".join(part["classifier"].unique())
+            told(
+                claims.same_order(part),
+                "1",
+                dict(zip(over, values, strict=True)) | {"classifier": every},
+            )
+    columns = "claim word estimate low high whose seeds n_test surely captioners statement"
+    return pd.DataFrame(rows)[[*by, *columns.split()]]

@@ -39,7 +39,7 @@ class Part:
     def runs(self) -> list[tuple]:
         """Each run as the values of `DEFAULTS`' names."""
         lists = {name: self.choices.get(name, [value]) for name, value in DEFAULTS.items()}
-        steps = [dict(zip(self.together, step, strict=True)) for step in zip(*self.together.values(), strict=True)] or [{}]  # fmt: skip
+        steps = pd.DataFrame(self.together).to_dict("records") or [{}]
         return [
             values
             for step in steps
@@ -56,7 +56,8 @@ def read(directory: Path = paths.RESULTS) -> list[Part]:
         grids = yaml.safe_load(file.read_text(encoding="utf-8"))["grids"]
         return [_part(name, part) for name, parts in grids.items() for part in parts]
     except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise RelicError(f"{FILE}: {error}", expected="grids: a name, then a list of parts") from error  # fmt: skip
+        expected = "grids: a name, then a list of parts"
+        raise RelicError(f"{FILE}: {error}", expected=expected) from error
 
 
 def _part(name: str, part: dict) -> Part:
@@ -89,7 +90,8 @@ def problems(parts: Iterable[Part], runs: pd.DataFrame) -> list[str]:
             )
     outside = sorted(there - {run for part in parts for run in part.runs()}, key=str)
     if outside:
-        found.append(f"{len(outside)} runs are in no grid of {FILE}, the first: {_name(outside[0])}")  # fmt: skip
+        first = _name(outside[0])
+        found.append(f"{len(outside)} runs are in no grid of {FILE}, the first: {first}")
     return found
 
 
@@ -104,14 +106,7 @@ def progress(parts: Iterable[Part], runs: pd.DataFrame) -> pd.DataFrame:
     for part in parts:
         for attribute in part.choices["attribute"]:
             runs_of = [run for run in part.runs() if run[0] == attribute]
-            rows.append(
-                {
-                    "grid": part.grid,
-                    "attribute": attribute,
-                    "recorded": sum(run in there for run in runs_of),
-                    "of": len(runs_of),
-                }
-            )
+            rows.append((part.grid, attribute, sum(run in there for run in runs_of), len(runs_of)))
     table = pd.DataFrame(rows, columns=["grid", "attribute", "recorded", "of"])
     table = table.groupby(["grid", "attribute"], sort=False).sum().reset_index()
     state = [_state(*each) for each in zip(table["recorded"], table["of"], strict=True)]
@@ -144,19 +139,10 @@ def grid_runs(
 
 def by_grid(table: pd.DataFrame) -> pd.DataFrame:
     """Progress as a reader wants it: a row a grid, an attribute a column."""
-    told = table.assign(runs=[f"{a:,} of {b:,}" for a, b in zip(table["recorded"], table["of"], strict=True)])  # fmt: skip
+    pairs = zip(table["recorded"], table["of"], strict=True)
+    told = table.assign(runs=[f"{a:,} of {b:,}" for a, b in pairs])
     wide = told.pivot(index="grid", columns="attribute", values="runs")
     sums = table.groupby("grid", sort=False)[["recorded", "of"]].sum()
     wide = wide.reindex(sums.index)[list(dict.fromkeys(table["attribute"]))]
     wide.insert(0, "state", [_state(*each) for each in sums.itertuples(index=False)])
     return wide.reset_index()
-
-
-def summary(table: pd.DataFrame) -> str:
-    """How much of the grid is there, in words."""
-    states = by_grid(table).set_index("grid")["state"]
-    text = f"**{table['recorded'].sum():,} of {table['of'].sum():,} declared runs are recorded; {(states == '✓ complete').sum()} of {len(states)} grids are complete.**"
-    for state, said in (("part", "In part"), ("not run", "Not run")):
-        names = [name.split(",")[0] for name in states.index[states == state]]
-        text += f" {said}: {'; '.join(names)}." if names else ""
-    return text

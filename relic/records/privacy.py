@@ -15,7 +15,8 @@ import yaml
 from relic import paths
 
 WORDS = 6  # a longer text is a description that the list names, or has no business here
-OPENING = re.compile(r"(an?|the|two|three|four|some|several|there|this|one|group)( [\w'-]+){2,}", re.IGNORECASE)  # fmt: skip
+ARTICLE = "an?|the|two|three|four|some|several|there|this|one|group"
+OPENING = re.compile(rf"({ARTICLE})( [\w'-]+){{2,}}", re.IGNORECASE)
 
 
 @cache

@@ -6,6 +6,7 @@ image for the runs that intervals need. No class, no caption text. `provenance.j
 
 import json
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 import pandas as pd
@@ -20,11 +21,10 @@ from relic.whole import write_whole
 
 RECORDED, OWN = "recorded", "own"  # in results/; in this machine's store
 DESCRIPTION = list(Run.__dataclass_fields__)
-COLUMNS = [  # of `relic results show --csv`
-    "source", "corpus", "attribute", "captioner", "side", "caption_set", "labels", "size",
-    "caption_index", "vocabulary", "split", "seed", "classifier", "recipe", "batching", "encoder",
-    "score", "accuracy", "auc", "unseen_score", "n_train", "n_test", "n_unseen", "seconds",
-]  # fmt: skip
+COLUMNS = (  # of `relic results show --csv`
+    "source corpus attribute captioner side caption_set labels size caption_index vocabulary split seed "
+    "classifier recipe batching encoder score accuracy auc unseen_score n_train n_test n_unseen seconds"
+).split()
 TEXT = [name for name in DESCRIPTION if Run.__dataclass_fields__[name].type not in (int, bool)]
 UNCHANGED = [name for name in DESCRIPTION if name not in ("fingerprint", "code")]  # what was asked
 DIGITS = 9
@@ -40,31 +40,22 @@ def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     known = read_recorded(directory)
     known = known[~_told(known).isin(_told(frame))]  # what was computed again replaces the old
     runs = frame if known.empty else pd.concat([known, frame], ignore_index=True)
-    order = ["attribute", "classifier", "recipe", "split", "side", "captioner", "caption_set", "vocabulary",
-             "labels", "size", "caption_index", "seed", "key"]  # fmt: skip
+    order = "attribute classifier recipe split side captioner caption_set vocabulary"
+    order = [*order.split(), "labels", "size", "caption_index", "seed", "key"]
     runs = runs.sort_values(order, ignore_index=True).round(DIGITS)
-    wanted = frame[
-        (frame["labels"] == "true") & (frame["size"] == 0) & frame["vocabulary"].isin(["", "captioner"])
-        & frame["caption_set"].isin(["standard", "th10"])
-    ]  # fmt: skip
-    outcomes = pd.concat(
-        [read_outcomes(directory), stored_outcomes(store, wanted)], ignore_index=True
-    )
+    wanted = frame.query("labels == 'true' and size == 0 and vocabulary in ['', 'captioner']")
+    wanted = wanted[wanted["caption_set"].isin(["standard", "th10"])]
+    parts = [read_outcomes(directory), stored_outcomes(store, wanted)]
+    outcomes = pd.concat(parts, ignore_index=True)
     outcomes = outcomes.drop_duplicates(["key", "image_id"], keep="last")
     outcomes = outcomes[outcomes["key"].isin(runs["key"])]
     directory.mkdir(parents=True, exist_ok=True)
-    write_whole(
-        directory / "outcomes.parquet",
-        lambda f: outcomes.to_parquet(f, index=False, compression="zstd"),
-    )
+    kept = {"index": False, "compression": "zstd"}
+    write_whole(directory / "outcomes.parquet", lambda f: outcomes.to_parquet(f, **kept))
     write_whole(directory / "runs.csv", lambda f: runs.to_csv(f, index=False))
-    about = {
-        "published": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-        "runs": len(runs),
-        **provenance.stamp(),
-    }
-    text = json.dumps(about, indent=1) + "\n"
-    write_whole(directory / "provenance.json", text)
+    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    about = {"published": now, "runs": len(runs), **provenance.stamp()}
+    write_whole(directory / "provenance.json", json.dumps(about, indent=1) + "\n")
     return runs
 
 
@@ -86,29 +77,16 @@ def stored_outcomes(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
     parts = [_EMPTY]
     for row in runs.to_dict("records"):
         images = store.get(_run(row)).images
-        parts.append(
-            pd.DataFrame(
-                {
-                    "key": row["key"],
-                    "image_id": images["image_id"],
-                    "score": (100 * caption_scores(images["p"], images["y"])).astype("float32"),
-                    "unseen_raw": ~images["seen_raw"],
-                    "unseen": ~images["seen_masked"],
-                }
-            )
-        )
+        part = images[["image_id"]].assign(unseen_raw=~images["seen_raw"])
+        score = (100 * caption_scores(images["p"], images["y"])).astype("float32")
+        part = part.assign(key=row["key"], score=score, unseen=~images["seen_masked"])
+        parts.append(part[list(_EMPTY)])
     return pd.concat(parts, ignore_index=True)
 
 
-_EMPTY = pd.DataFrame(
-    {
-        "key": pd.Series(dtype="str"),
-        "image_id": pd.Series(dtype="int64"),
-        "score": pd.Series(dtype="float32"),
-        "unseen_raw": pd.Series(dtype="bool"),
-        "unseen": pd.Series(dtype="bool"),
-    }
-)
+_KINDS = {"key": "str", "image_id": "int64", "score": "float32", "unseen_raw": "bool"}
+_KINDS["unseen"] = "bool"
+_EMPTY = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _KINDS.items()})
 
 
 def _run(row: dict) -> Run:
@@ -120,6 +98,12 @@ def read_recorded(directory: Path = paths.RESULTS) -> pd.DataFrame:
     file = directory / "runs.csv"
     if not file.exists():
         return pd.DataFrame(columns=[*DESCRIPTION, "score", "key"])
+    return _read(file, file.stat().st_mtime_ns).copy(deep=False)
+
+
+@lru_cache(maxsize=2)
+def _read(file: Path, _changed: int) -> pd.DataFrame:
+    """Read once: a page asks many times."""
     frame = pd.read_csv(file, dtype=dict.fromkeys([*TEXT, "key"], "str"), keep_default_na=True)
     missing = [name for name in [*DESCRIPTION, "score", "key"] if name not in frame]
     if missing:
@@ -153,17 +137,7 @@ def own_frame(store: Store, runs: list[Run] | None = None) -> pd.DataFrame:
     return frame.assign(key=[_run(row).key for row in frame.to_dict("records")], source=OWN)
 
 
-ALIKE = [
-    "source",
-    "corpus",
-    "attribute",
-    "classifier",
-    "recipe",
-    "encoder",
-    "split",
-    "labels",
-    "size",
-]
+ALIKE = "source corpus attribute classifier recipe encoder split labels size".split()
 
 
 def score_table(runs: pd.DataFrame) -> pd.DataFrame:

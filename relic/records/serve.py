@@ -163,7 +163,8 @@ class Runs:
             return "no runs"
         f = self.frame
         came = f["source"].value_counts()
-        said = [f"{came[s]:,} {word}" for s, word in ((RECORDED, "recorded"), (OWN, "trained on this machine")) if s in came]  # fmt: skip
+        words = {RECORDED: "recorded", OWN: "trained on this machine"}
+        said = [f"{came[source]:,} {word}" for source, word in words.items() if source in came]
         return (
             f"{', '.join(f['corpus'].unique())}, {', '.join(f['attribute'].unique())}: "
             f"{', '.join(f['classifier'].unique())}, {count(f['captioner'].nunique(), 'captioner')}, "
@@ -225,15 +226,14 @@ def _describe(corpus: AnyCorpus, captioner: str, classifier: str, **options) -> 
 
 def serve(corpus: AnyCorpus, wanted: list[Run], *, workers: int = 0, progress: bool = True) -> Runs:
     """The wanted runs: recorded, else in the store, else computed now."""
-    store, known, missing = Store(paths.runs()), _recorded(), []
-    rows = []
-    for run in wanted:
-        row = known.get(_asked(run))
-        if row is not None and run.fingerprint in ("", row["fingerprint"]):
-            rows.append(row)
-        else:
-            missing.append(run)
-    frames = [pd.DataFrame(rows)] if rows else []
+    store, known = Store(paths.runs()), read_recorded().assign(source=RECORDED)
+    asked = known[UNCHANGED].itertuples(index=False, name=None)
+    places, marks = {each: at for at, each in enumerate(asked)}, known["fingerprint"].tolist()
+    at = [places.get(tuple(getattr(run, name) for name in UNCHANGED)) for run in wanted]
+    pairs = list(zip(wanted, at, strict=True))
+    found = [i for run, i in pairs if i is not None and run.fingerprint in ("", marks[i])]
+    missing = [r for r, i in pairs if i is None or r.fingerprint not in ("", marks[i])]
+    frames = [known.iloc[found]] if found else []
     if missing:
         if not isinstance(corpus, Corpus):
             raise _absent(corpus, missing, len(wanted))
@@ -242,22 +242,11 @@ def serve(corpus: AnyCorpus, wanted: list[Run], *, workers: int = 0, progress: b
     return Runs(pd.concat(frames, ignore_index=True), store)
 
 
-def _recorded() -> dict[tuple, dict]:
-    """Recorded runs by what they were asked to be."""
-    frame = read_recorded()
-    asked = frame[UNCHANGED].itertuples(index=False, name=None)
-    return dict(zip(asked, frame.assign(source=RECORDED).to_dict("records"), strict=True))
-
-
-def _asked(run: Run) -> tuple:
-    return tuple(getattr(run, name) for name in UNCHANGED)
-
-
 def _absent(corpus: AnyCorpus, missing: list[Run], wanted: int) -> RelicError:
     first, frame = missing[0], read_recorded()
-    frame = frame[frame["corpus"] == first.corpus]
-    alike = frame[(frame["attribute"] == first.attribute) & (frame["classifier"] == first.classifier)
-                  & (frame["split"] == first.split) & (frame["side"] == first.side)]  # fmt: skip
+    same = {name: [getattr(first, name)] for name in ("corpus", "attribute", "classifier")}
+    same |= {"split": [first.split], "side": [first.side]}
+    alike = frame[frame[list(same)].isin(same).all(axis=1)]
     seeds = ", ".join(map(str, sorted(set(alike["seed"])))) or "none"
     return RelicError(
         f"{len(missing)} of {wanted} runs are not recorded, and the real captions are not here to train them; "

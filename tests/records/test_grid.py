@@ -58,10 +58,6 @@ def test_missing_partial_and_outside(tmp_path):
     assert table["state"].tolist() == ["✓ complete", "part"]
     assert table[["recorded", "of"]].to_numpy().tolist() == [[2, 2], [1, 2]]
     assert declared.by_grid(table)["gender"].tolist() == ["2 of 2", "1 of 2"]
-    said = declared.summary(table)
-    assert (
-        said == "**3 of 4 declared runs are recorded; 1 of 2 grids are complete.** In part: some."
-    )
     assert declared.progress([some], frame(nic))["state"].tolist() == ["not run"]
 
 

@@ -43,7 +43,8 @@ def examples(corpus: Corpus, captioners: list[str], classifier: str, seed: int =
             text = read.test[read.images["image_id"].tolist().index(image)]
             row = attribute(model, [text]).iloc[0]
             values = [value / (row["norm"] or 1.0) for value in row["attributions"]]
-            rows.append((whose, image, y[image], p.at[image, whose], row["score"], row["words"], values))  # fmt: skip
+            about = (whose, image, y[image], p.at[image, whose])
+            rows.append((*about, row["score"], row["words"], values))
     return pd.DataFrame(rows, columns="whose image y p score words values".split())
 
 
