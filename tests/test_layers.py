@@ -79,3 +79,27 @@ def test_the_package_stays_thin():
     assert core <= 4180  # 4,000, the registry of captioners, and what a small install needs
     assert sum(lines.values()) <= 16_500  # a ratchet: the aim is 12,500
     assert len(list(paths.PACKAGE.glob("*.py"))) <= 12
+
+
+def lines_of_code(file: Path) -> list[tuple[int, str]]:
+    """Lines that say something: no blanks, comments, imports or lone brackets."""
+    text = file.read_text(encoding="utf-8")
+    imports = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Import | ast.ImportFrom)]
+    left_out = {at for node in imports for at in range(node.lineno, node.end_lineno + 1)}
+    lines = [(at, line.strip()) for at, line in enumerate(text.splitlines(), 1)]
+    return [
+        (at, s) for at, s in lines if at not in left_out and s[:1] != "#" and s.strip("()[]{}, ")
+    ]
+
+
+def test_no_block_stands_twice():
+    longest = 8
+    places, twice = {}, []
+    for name, file in modules().items():
+        lines = lines_of_code(file)
+        for start in range(len(lines) - longest):
+            block = tuple(text for _, text in lines[start : start + longest + 1])
+            place = f"{name}:{lines[start][0]}"
+            twice += [f"{place} and {places[block]}"] if block in places else []
+            places.setdefault(block, place)
+    assert twice == []

@@ -100,11 +100,10 @@ def verdict(
     interval = found[weakest].interval()
     words = {judge(each.interval(), above=above, below=below) for each in found.values()}
     word = SUPPORTED if words == {SUPPORTED} else UNDECIDED
-    violated = [1 - p for p in holds.values() if not np.isnan(p)]
-    if violated and (holm(violated) < LEVEL).any():
+    known = np.array([p for p in holds.values() if not np.isnan(p)])
+    if len(known) and (holm(1 - known) < LEVEL).any():
         word = REFUTED
-    known = [p for p in holds.values() if not np.isnan(p)]
-    surely = int((holm(known) < LEVEL).sum()) if known else 0
+    surely = int((holm(known) < LEVEL).sum()) if len(known) else 0
     return Verdict(claim, word, *interval, weakest, found[weakest].n, n_test, surely, len(found))
 
 
