@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from benchmarks.audit import audit_growth, audit_report
+from benchmarks.audit import audit_cost, audit_growth, audit_report
 from relic import paths
 from relic.data.load import load_corpus
 from relic.data.planted import planted_corpus
@@ -352,5 +352,6 @@ MEASUREMENTS = {
     "attribution": attribution,
     "gender_score": gender_score,
     "audit": audit_report,
+    "audit_cost": audit_cost,
     "audit_growth": audit_growth,
 }

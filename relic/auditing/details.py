@@ -18,7 +18,7 @@ from relic.measure.text import UNKNOWN
 
 MOST = 20_000  # images that words and misgendering are counted on; drawn where there are more
 DESCRIBED = 2500  # images that accuracy is measured on: METEOR takes half an audit's time
-DRAWS = 1000
+DRAWS = 500  # of intervals of misnaming and accuracy
 WORDS = 6  # a class
 COMMON = frozenset("a an the of in on at is are and with to . ,".split())
 LEAST = 5  # captions that must hold a word for it to be listed
@@ -126,7 +126,7 @@ def leaks(audited: Audited, most: int = 8) -> list[str]:
     for word in counts[0] | counts[1]:
         said = [each[word] for each in counts]
         rates = [n / size / audited.captions_an_image for n, size in zip(said, sizes, strict=True)]
-        if sum(said) >= 10 and max(rates) >= max(LEAK_LEAST, LEAK_SHARE * sum(rates)):
+        if sum(said) >= 30 and max(rates) >= max(LEAK_LEAST, LEAK_SHARE * sum(rates)):
             found.append((sum(said), word))
     return [word for _, word in sorted(found, reverse=True)[:most]]
 

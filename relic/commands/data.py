@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from relic.commands.options import CaptionerOption, CorpusOption
-from relic.data.corpus import HUMAN_CAPTIONS
 from relic.errors import RelicError
 
 app = typer.Typer(help="The real captions: get them, check them.", no_args_is_help=True)
@@ -112,6 +111,8 @@ def as_text(report) -> str:
 
 
 def _attribute_lines(a) -> list[str]:
+    from relic.data.corpus import HUMAN_CAPTIONS
+
     if a.error or not a.images:
         return [f"{a.attribute:7} {'broken, see below' if a.error else 'no captions'}"]
     verdict = "as in the papers" if a.as_expected else f"the papers have {_counts(a.expected)}"

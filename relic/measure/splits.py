@@ -5,6 +5,7 @@ The other policies differ in what may change a split: see `POLICIES`.
 """
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -57,7 +58,7 @@ def split(
     return Split(np.asarray(train), np.asarray(test), policy, seed)
 
 
-def _known(labels: pd.Series, seed: int, test_share: float) -> tuple[list, list]:
+def _known(labels: pd.Series, seed: int, test_share: float) -> Sequence:
     """The split of the same images is the same for every caption set: computed once."""
     if labels.index.dtype != "int64":
         return _popped(labels, seed, test_share)
@@ -65,10 +66,10 @@ def _known(labels: pd.Series, seed: int, test_share: float) -> tuple[list, list]
     return _remembered(ids, classes, seed, test_share)
 
 
-@lru_cache(maxsize=16)
-def _remembered(ids: bytes, classes: bytes, seed: int, test_share: float) -> tuple[list, list]:
+@lru_cache(maxsize=32)  # ten seeds, with labels true, permuted and flipped
+def _remembered(ids: bytes, classes: bytes, seed: int, test_share: float) -> list[np.ndarray]:
     labels = pd.Series(np.frombuffer(classes, "int8"), index=np.frombuffer(ids, "int64"))
-    return _popped(labels, seed, test_share)
+    return [np.asarray(side, dtype="int64") for side in _popped(labels, seed, test_share)]
 
 
 def _popped(labels: pd.Series, seed: int, test_share: float) -> tuple[list, list]:
