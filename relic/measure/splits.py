@@ -5,7 +5,6 @@ The other policies differ in what may change a split: see `POLICIES`.
 """
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -58,7 +57,7 @@ def split(
     return Split(np.asarray(train), np.asarray(test), policy, seed)
 
 
-def _known(labels: pd.Series, seed: int, test_share: float) -> Sequence:
+def _known(labels: pd.Series, seed: int, test_share: float) -> tuple:
     """The split of the same images is the same for every caption set: computed once."""
     if labels.index.dtype != "int64":
         return _popped(labels, seed, test_share)
@@ -67,9 +66,9 @@ def _known(labels: pd.Series, seed: int, test_share: float) -> Sequence:
 
 
 @lru_cache(maxsize=32)  # ten seeds, with labels true, permuted and flipped
-def _remembered(ids: bytes, classes: bytes, seed: int, test_share: float) -> list[np.ndarray]:
+def _remembered(ids: bytes, classes: bytes, seed: int, test_share: float) -> tuple:
     labels = pd.Series(np.frombuffer(classes, "int8"), index=np.frombuffer(ids, "int64"))
-    return [np.asarray(side, dtype="int64") for side in _popped(labels, seed, test_share)]
+    return tuple(np.asarray(side, dtype="int64") for side in _popped(labels, seed, test_share))
 
 
 def _popped(labels: pd.Series, seed: int, test_share: float) -> tuple[list, list]:
