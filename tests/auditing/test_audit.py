@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 import relic
+from relic.auditing import recorded
 from relic.auditing.audit import Audit, audit
 from relic.auditing.cautions import cautions
 from relic.auditing.details import telling_words
@@ -370,3 +371,8 @@ def test_grouped_splits_are_ten_folds_by_default(tmp_path):
     files = example_files("gender", 300, "embedded", tmp_path / "x")
     found = audit(**files, split="grouped", store=Store(tmp_path / "r"), chance=False, progress=False, with_accuracy=False)  # fmt: skip
     assert set(found.parts[0].measured.by_seed["seed"]) == set(range(10))
+
+
+def test_the_scale_that_the_package_carries_is_the_record():
+    kept = pd.read_csv(recorded.SCALE)
+    pd.testing.assert_frame_equal(kept, recorded.scale().reset_index(drop=True), atol=1e-3)

@@ -154,3 +154,26 @@ def test_any_three_files_give_a_corpus_or_a_clear_error(tmp_path, drawn, filled)
     told = Inputs((str(tmp_path / "captions.json"),), str(tmp_path / "labels.json"), str(tmp_path / "human.json"))  # fmt: skip
     with contextlib.suppress(RelicError):
         check(read(told, "gender")[0], {"classifiers": ["linear"], "split": "paired"})
+
+
+def test_a_threshold_decides_the_exit_code(call, files, tmp_path):
+    strong = [call("--out", f"o{above}", "--seeds", "0", "--fail-above", above).returncode for above in ("-90", "90")]  # fmt: skip
+    assert strong == [3, 0]
+    assert (tmp_path / "o-90/report.html").exists()  # the report is there either way
+
+
+def test_without_human_captions_nothing_is_judged(files, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("RELIC_RUNS", str(tmp_path / "runs"))
+    told = ["relic", "audit", files["captions"][2], "--labels", files["labels"], "--seeds", "0,12"]
+    monkeypatch.setattr(sys, "argv", [*told, "--out", str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert "cannot be judged" in capsys.readouterr().out
+    row = json.loads((tmp_path / "out/report.json").read_text())
+    assert row["lic"] is None
+    assert row["lic_model"] > row["chance"]
+    monkeypatch.setattr(sys, "argv", [*told, "--fail-above", "1"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "LIC is a difference" in capsys.readouterr().err
