@@ -342,7 +342,30 @@ class _Zeros:
         return np.zeros((len(texts), 1))
 
 
+def intervals():
+    """CPU of an interval of LIC: ten splits (ours) against forty, and against ten folds with the jackknife.
+
+    One synthetic corpus of race size, five human captions. How wide and how right each is: `relic
+    calibrate intervals`, the table of 45.
+    """
+    from relic.chapters.calibration import intervals as study
+    from relic.chapters.learning.fits import Rows, texts
+
+    corpus = planted_corpus("gender", images=3550, captioners=study.PLANTED)
+    read = [
+        texts(corpus, p.key, indices=() if at else range(5)) for at, p in enumerate(study.PLANTED)
+    ]
+    rows = [Rows(each) for side in (*(t.model for t in read), read[0].human) for each in side]
+    ten, forty = (
+        _cpu(lambda n=n: [study._split(corpus, rows, s) for s in range(n)]) for n in (10, 40)
+    )
+    folds = _cpu(lambda: study.jackknife(corpus.labels, rows, 0))
+    unit = "CPU s of an interval, ten splits and"
+    return [(ten, forty, f"{unit} forty splits"), (ten, folds, f"{unit} ten folds, jackknife")]
+
+
 MEASUREMENTS = {
+    "intervals": intervals,
     "bert_ft_step": bert_ft_step,
     "bert_pre_seeds": bert_pre_seeds,
     "linear_table": linear_table,

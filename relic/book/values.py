@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from relic import __version__, paths
+from relic.chapters.calibration import intervals as candidates
 from relic.chapters.claims import HEADS
 from relic.chapters.extensions import mean_of_folds
 from relic.chapters.figures import forest
@@ -237,6 +238,9 @@ def papers() -> dict:
     }
 
 
+CANDIDATE = 0.2  # what splits share, in the candidate beside 1/9
+
+
 def calibration() -> dict:
     """How often our interval holds the truth, on synthetic corpora with and without amplification."""
     study = read_table("calibration", "study").query("score == 'plain'")
@@ -250,7 +254,12 @@ def calibration() -> dict:
             "corpora": str(len(part)),
             "n_test": f"{part['n_test'].mean():.0f}",
         }
-    return found
+    corpora = candidates.recorded()
+    kept = candidates.summary(candidates.coverage(corpora, CANDIDATE))
+    caption = f"Candidates for an interval on {len(corpora):,} estimates of synthetic corpora, linear: percent that hold the mean LIC (nominal 95), width in points."
+    rho = candidates.calibrated(corpora).query("corpora >= 20")["rho"]
+    shared = f"{rho.min():.2f} to {rho.max():.2f}"
+    return found | {"candidates": _table(kept, "intervals.csv", caption), "shared": shared}
 
 
 def direction() -> dict:
