@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relic.chapters.learning import curves, fits, record, scores, sensitivity
+from relic.chapters.learning import curves, figures, fits, record, scores, sensitivity
 from relic.chapters.objects import without_objects
 from relic.data.attribute import load_attribute
 from relic.data.planted import planted_corpus
@@ -104,7 +104,15 @@ def test_more_training_images_are_a_curve_by_captioner_and_score(corpus):
         assert table.groupby("n_train").size().tolist() == [2, 2]
         assert (table["lic"] == table["lic_model"] - table["lic_data"]).all()
     means = curves.mean_curve(curves.by_size(found))
-    assert means["lic"].tolist() == pytest.approx((means["lic_model"] - means["lic_data"]).tolist())
+    assert means["difference"].tolist() == pytest.approx(
+        (means["generated"] - means["human"]).tolist()
+    )
+    axes = figures.curve_figure(curves.by_size(found), means)
+    assert len(axes.figure.axes) == 2
+    assert [line.get_label() for line in axes.containers] == [
+        "generated captions",
+        "human captions",
+    ]
 
 
 def test_the_papers_lic_falls_as_lic_d_rises_in_hirota():

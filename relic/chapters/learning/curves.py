@@ -22,6 +22,7 @@ SIZES = {"gender": (500, 1000, 1280, 2000, 3000, 4388, 0), "race": (500, 750, 10
 SHARES = (0.125, 0.25, 0.5)  # of the largest training set, where nothing is recorded
 EVERY, OLDER = "all", "older"  # images; `older`: those of the complete sources, five captions each
 PARTS = ["lic_model", "lic_data", "lic"]
+SHOWN = ("generated", "human", "difference")
 FORMS = {"1/n": 1.0, "1/√n": 0.5, "n^(−1/4)": 0.25, "log n": 0.0}  # what a score is linear in
 
 
@@ -81,8 +82,8 @@ def mean_curve(lic: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (attribute, size), part in lic.groupby(["attribute", "n_train"]):
         row = {"attribute": attribute, "training images": size}
-        for name in PARTS:
-            found = estimate(part.groupby("seed")[name].mean()).interval()
+        for name, column in zip(SHOWN, PARTS, strict=True):
+            found = estimate(part.groupby("seed")[column].mean()).interval()
             row |= {name: found.mean, f"{name} low": found.low, f"{name} high": found.high}
         rows.append(row)
     return pd.DataFrame(rows)

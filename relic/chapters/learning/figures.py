@@ -6,27 +6,30 @@ import seaborn as sns
 
 from relic.chapters.figures import MARKERS, STYLE, captioner_colours
 
-SIDES = {"lic_model": "generated captions", "lic_data": "human captions"}
+SIDES = ("generated", "human")
+APART = 1.4  # sizes closer than this share no tick
 
 
 def curve_figure(lic: pd.DataFrame, means: pd.DataFrame, unit: str = "LIC") -> plt.Axes:
     """Left: both sides' mean score by training size, with intervals; right: each captioner's difference."""
     with plt.rc_context(STYLE):
         figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.6))
-        for number, (part, name) in enumerate(SIDES.items()):
+        for number, part in enumerate(SIDES):
             reach = [means[part] - means[f"{part} low"], means[f"{part} high"] - means[part]]
-            left.errorbar(means["training images"], means[part], yerr=reach, label=name, lw=1.2, ms=4,
+            left.errorbar(means["training images"], means[part], yerr=reach, label=f"{part} captions", lw=1.2, ms=4,
                           marker=MARKERS[number], color=sns.color_palette("colorblind")[number])  # fmt: skip
         each = lic.groupby(["captioner", "n_train"], sort=False)["lic"].mean().unstack(0)
         for number, (name, colour) in enumerate(captioner_colours(each).items()):
             right.plot(each.index, each[name], color=colour, marker=MARKERS[number % 7], ms=4, lw=1.2, label=name)  # fmt: skip
         right.axhline(0, color="grey", lw=1)
+        ticks = [each.index[-1]]
+        for size in each.index[::-1]:
+            ticks += [size] if ticks[-1] / size > APART else []
         left.set(ylabel=f"{unit} of a side")
         right.set(ylabel=f"{unit}: generated − human")
         for axes in (left, right):
             axes.set(xscale="log", xlabel="training images")
-            axes.set_xticks(each.index[:: max(1, len(each) // 4)], minor=False)
-            axes.set_xticklabels([f"{n:,}" for n in each.index[:: max(1, len(each) // 4)]])
+            axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
             axes.minorticks_off()
         left.legend(frameon=False, fontsize=8)
         right.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
