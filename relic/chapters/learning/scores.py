@@ -8,7 +8,7 @@ gains by claiming more or less than it knows. AUC looks at the order of the gues
 import pandas as pd
 
 from relic.data.captioners import in_order
-from relic.judge.claims import SYMBOLS, judge
+from relic.judge.claims import SUPPORTED, SYMBOLS, judge
 from relic.judge.lic import estimates, intervals, lic_table
 from relic.judge.stats import estimate
 
@@ -64,16 +64,13 @@ def normalised(lic: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def verdicts(lic: pd.DataFrame) -> pd.Series:
-    """The verdict on LIC > 0 of each captioner of one lic table."""
-    words = {name: judge(each.interval(), above=0) for name, each in estimates(lic).items()}
-    return pd.Series(words).map(SYMBOLS)
-
-
 def survival(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """A row a captioner, a column a test: is LIC surely above 0 (✓), surely not (✗) or neither (?)?"""
-    words = pd.DataFrame({name: verdicts(table) for name, table in tables.items()})
-    words["all"] = [SYMBOLS["supported"] if set(row) == {SYMBOLS["supported"]} else "" for row in words.to_numpy()]  # fmt: skip
+    found = {name: {n: judge(e.interval(), above=0) for n, e in estimates(t).items()} for name, t in tables.items()}  # fmt: skip
+    words = pd.DataFrame(found).replace(SYMBOLS)
+    words["all"] = (
+        (words == SYMBOLS[SUPPORTED]).all(axis=1).map({True: SYMBOLS[SUPPORTED], False: ""})
+    )
     return words.loc[in_order(words.index)].rename_axis("captioner").reset_index()
 
 
