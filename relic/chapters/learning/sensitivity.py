@@ -85,8 +85,6 @@ def _changed(corpus, captioners, seeds, column: str, changes: dict, reading: dic
 
 
 def _masked(read: Texts, names: Collection[str]) -> Texts:
-    if not names:
-        return read
     masked = cache(partial(without_objects, names=names))
     return Texts(*([each.map(masked) for each in side] for side in read))
 
