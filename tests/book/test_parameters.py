@@ -61,11 +61,20 @@ def given(name: str, parameter: str) -> tuple[dict, dict]:
     return on, on | {parameter: to["is"] if isinstance(to, dict) else to}
 
 
+@pytest.fixture
+def report(tmp_path, monkeypatch):
+    """OUT in parameters.yml is a directory of the test's own."""
+    monkeypatch.setitem(VARIED["80_your_captions"]["to"], "out", str(tmp_path / "one"))
+    monkeypatch.setitem(
+        VARIED["80_your_captions"]["to"]["formats"]["with"], "out", str(tmp_path / "two")
+    )
+
+
 made: dict[str, list[str]] = {}  # pages that several parameters are compared with
 
 
 @pytest.mark.parametrize(("name", "parameter"), PAIRS)
-def test_it_changes_the_page(name, parameter):
+def test_it_changes_the_page(name, parameter, report):
     before, after = given(name, parameter)
     key = f"{name} {before}"
     if key not in made:
