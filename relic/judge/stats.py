@@ -92,7 +92,7 @@ def widened(n: int, test_to_train: float = TEST_TO_TRAIN) -> float:
     return 1 / (min(n, ENOUGH) if test_to_train else n) + test_to_train
 
 
-def holm(p_values: Sequence[float]) -> np.ndarray:
+def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Adjusted p of several tests (Holm 1979).
 
     >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
