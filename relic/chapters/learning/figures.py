@@ -11,9 +11,9 @@ APART = 1.4  # sizes closer than this share no tick
 
 
 def curve_figure(lic: pd.DataFrame, means: pd.DataFrame, unit: str = "LIC") -> plt.Axes:
-    """Left: both sides' mean score by training size, with intervals; right: each captioner's difference."""
+    """Above: both sides' mean score by training size, with intervals; below: each captioner's difference."""
     with plt.rc_context(STYLE):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.6))
+        figure, (left, right) = plt.subplots(2, 1, figsize=(5.6, 6.6))
         for number, part in enumerate(SIDES):
             reach = [means[part] - means[f"{part} low"], means[f"{part} high"] - means[part]]
             left.errorbar(means["training images"], means[part], yerr=reach, label=f"{part} captions", lw=1.2, ms=4,
