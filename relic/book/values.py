@@ -12,10 +12,13 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from relic import __version__, paths
+from relic.chapters import since
 from relic.chapters.calibration import intervals as candidates
 from relic.chapters.claims import HEADS
 from relic.chapters.extensions import mean_of_folds
 from relic.chapters.figures import forest
+from relic.chapters.learning import curves, scores
+from relic.chapters.learning.record import read as read_learning
 from relic.data.attribute import load_attribute
 from relic.errors import RelicError
 from relic.judge import claims
@@ -58,6 +61,8 @@ def values() -> dict:
         "landing": landing(),
         "example": example(),
         "learned": {name: learned(name) for name in (MAIN, "lstm")},
+        "curve": {name: curve(name) for name in ("gender", "race")},
+        "since": newer(),
         "verdicts": {"matrix": matrix(verdicts)} | former_rule(verdicts),
         "permuted": {"gender": levels(_lic("gender", labels="permuted"))},
         "papers": papers(),
@@ -98,7 +103,9 @@ def _verdict(verdicts: pd.DataFrame, claim: str, attribute: str, classifier: str
 def claim_3(verdicts: pd.DataFrame, lic: dict[str, pd.DataFrame]) -> dict:
     """Race against gender: every captioner, the mean over them, and on as many images."""
     equal = _lic("gender", size=EQUAL_SIZE)
+    shares = [scores.normalised(lic[name]) for name in ("gender", "race")]
     return {
+        "normalised": _span(claims.mean_less_than_gender(*shares, scores.NORMALISED)),
         "lic_model": _verdict(verdicts, "3 (LIC_M)", "race"),
         "lic": _verdict(verdicts, "3 (LIC)", "race"),
         "mean": _span(claims.mean_less_than_gender(lic["gender"], lic["race"])),
@@ -168,6 +175,35 @@ def learned(classifier: str) -> dict:
         "human": number(auc["human"]),
         "model": number(auc["model"]),
         "lic": _span(mean_over_captioners(lic_table(runs))),
+    }
+
+
+def curve(attribute: str) -> dict:
+    """Mean LIC at the smallest and at the largest training set of the learning curves."""
+    kept = read_learning("curves").query("attribute == @attribute and captions == 1")
+    means = curves.mean_curve(curves.by_size(kept[kept["images"] == curves.EVERY]))
+    ends = {"few": means.iloc[0], "all": means.iloc[-1]}
+    return {
+        name: {
+            "images": number(int(row["training images"])),
+            "lic": span(row["difference"], row["difference low"], row["difference high"]),
+        }
+        for name, row in ends.items()
+    }
+
+
+def newer() -> dict:
+    """Captioners since the papers: those trained on COCO less the nine, and the control."""
+    named = "COCO captions, Karpathy test images"
+    lic = lic_table(recorded(corpus=named, attribute="gender", classifier=MAIN))
+    own = lic[lic["captioner"].map(since.group) == "COCO"]
+    control = lic[lic["captioner"].map(since.group) == since.CONTROL]
+    judged = claims.amplification(own)
+    return {
+        "less": _span(since.ahead(lic, "COCO")),
+        "surely": f"{judged.surely} of {judged.captioners}",
+        "control": _span(mean_over_captioners(control)),
+        "n_test": number(round(lic["n_test"].mean())),
     }
 
 
