@@ -5,6 +5,7 @@ count. A page is made until it differs, so that most of these take a part of a s
 """
 
 import ast
+import json
 import os
 from itertools import zip_longest
 from pathlib import Path
@@ -61,20 +62,20 @@ def given(name: str, parameter: str) -> tuple[dict, dict]:
     return on, on | {parameter: to["is"] if isinstance(to, dict) else to}
 
 
-@pytest.fixture
-def report(tmp_path, monkeypatch):
-    """OUT in parameters.yml is a directory of the test's own."""
-    monkeypatch.setitem(VARIED["80_your_captions"]["to"], "out", str(tmp_path / "one"))
-    monkeypatch.setitem(
-        VARIED["80_your_captions"]["to"]["formats"]["with"], "out", str(tmp_path / "two")
-    )
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """A directory of the test's own, with two captions and their labels for 80_your_captions."""
+    said = [{"image_id": n, "caption": "a person on a bench"} for n in (1, 2)]
+    (tmp_path / "two.json").write_text(json.dumps(said))
+    (tmp_path / "two.csv").write_text("image_id,label\n1,Male\n2,Female\n")
+    monkeypatch.chdir(tmp_path)
 
 
 made: dict[str, list[str]] = {}  # pages that several parameters are compared with
 
 
 @pytest.mark.parametrize(("name", "parameter"), PAIRS)
-def test_it_changes_the_page(name, parameter, report):
+def test_it_changes_the_page(name, parameter):
     before, after = given(name, parameter)
     key = f"{name} {before}"
     if key not in made:
