@@ -109,7 +109,8 @@ def forest(part) -> dict:
     if frame.empty or part.measured.by_seed.empty:
         return {}
     ends = [*frame["low"].dropna(), *frame["high"].dropna(), *frame["lic"], 0.0, 1.0]
-    step = next(s for s in (1, 2, 5, 10, 20, 50) if (max(ends) - min(ends)) / s <= 8)
+    wide = max(ends) - min(ends)  # two splits may give intervals of hundreds of points
+    step = next((s for s in (1, 2, 5, 10, 20, 50, 100, 200) if wide / s <= 8), math.ceil(wide / 8))
     least, most = step * math.floor(min(ends) / step), step * math.ceil(max(ends) / step)
 
     def place(value: float) -> float:

@@ -13,7 +13,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-LONGEST, USUAL = 20, 8  # lines of a cell: at most, median
+LONGEST, USUAL = 20, 5  # lines of a cell: at most, median
 
 
 @pytest.fixture(params=NOTEBOOKS, ids=lambda file: file.stem)
