@@ -159,7 +159,8 @@ TINY_STUDY = "intervals.IMAGES = {size: {'gender': 260, 'race': 900} for size in
 
 
 def test_a_corpus_has_three_gains_and_every_fifth_the_jackknife(monkeypatch):
-    exec(TINY_STUDY)
+    tiny = {size: {"gender": 260, "race": 900} for size in ("race", "gender")}
+    monkeypatch.setattr(intervals, "IMAGES", tiny)
     plain, many = (intervals.measure("race", "gender", seed) for seed in (20_001, 20_004))
     assert plain["true_lic"].tolist() == sorted(plain["true_lic"])
     assert plain["true_lic"].iloc[0] == 0
@@ -243,6 +244,7 @@ def row(lic: float, gain=1.0, true_lic=10.0, corpus_seed=0, score="plain", **opt
 def test_bias_by_hand():
     """Estimates 1, −1, 2, 0 around a truth of 2: bias −1.5, s = 1.29099."""
     rows = pd.DataFrame([row(lic, true_lic=2.0) for lic in (1.0, -1.0, 2.0, 0.0)])
+    rows = rows.assign(true_model=32.0, lic_model=rows["lic"] + 31, lic_data=31.0)
     found = grid.bias_table(rows, ["gain"]).iloc[0]
     assert (found["corpora"], found["bias"]) == (4, pytest.approx(-1.5))
     assert found["high"] - found["bias"] == pytest.approx(T3 * 1.29099 / 2, abs=1e-4)
