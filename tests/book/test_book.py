@@ -274,7 +274,9 @@ def test_tables_of_results_have_a_caption_and_say_what_they_rest_on(tab, address
             "all => all.map(t => (t.closest('details.relic-folded')?.querySelector('summary') ?? t.querySelector('.caption, caption'))?.textContent ?? '')",
         )
         assert captions
-        named = r"[Ss]ynthetic|COCO|[Pp]ublished|[Pp]aper|by source|Antequera|Türk|made-up|[Ii]nvented"
+        named = (
+            r"[Ss]ynthetic|COCO|[Pp]ublished|[Pp]aper|by source|Antequera|Türk|made-up|[Ii]nvented"
+        )
         assert [c for c in captions if not re.search(named, c)] == []
 
 
@@ -294,7 +296,10 @@ def test_csv_links_hold_the_table_that_is_shown(tab, address, notebook_pages):
             assert kind == "data:text/csv"
             frame = pd.read_csv(io.BytesIO(base64.b64decode(data, validate=True)))
             columns = {str(c).removesuffix(" low") for c in frame}  # intervals take one column
-            assert set(table["head"]) <= columns
+            if (
+                "your_captions" not in page
+            ):  # an audit's tables have headings to read, its CSV fields
+                assert set(table["head"]) <= columns
             assert len(frame) == table["rows"] > 0
         files = [table["file"] for table in tables]
         assert len(set(files)) == len(files)

@@ -13,7 +13,7 @@ from relic import paths
 from relic.book import book, values
 from relic.errors import RelicError
 from relic.judge.claims import REFUTED, SUPPORTED, UNDECIDED
-from relic.records import evidence
+from relic.records import evidence, runs
 from relic.records.runs import UNCHANGED, read_recorded
 
 KNOWN = {"claim2": {"gender": {"word": "supported", "number": "1.4"}}, "cost": {"hours": "7"}}
@@ -166,6 +166,12 @@ def test_no_own_runs():
 # -- a changed record -----------------------------------------------------------------------------
 
 
+def forget() -> None:
+    """What is read of results/ is kept for the process."""
+    evidence.ours.cache_clear()
+    runs._read.cache_clear()
+
+
 def test_every_estimate_on_the_first_pages_follows_the_record(computed, monkeypatch):
     """Numbers of index and found are computed: another record gives other ones."""
     shaken = np.random.default_rng(0)
@@ -181,9 +187,9 @@ def test_every_estimate_on_the_first_pages_follows_the_record(computed, monkeypa
         monkeypatch.setattr(pd, name, partial(reread, getattr(pd, name)))
     changed = []
     for _ in range(2):  # one digit may come out the same by chance, hardly twice
-        evidence.ours.cache_clear()
+        forget()
         changed.append(flat(values.values()))
-    evidence.ours.cache_clear()
+    forget()
     before = flat(computed)
     pages = [(paths.BOOK / name).read_text(encoding="utf-8") for name in ("index.md", "found.md")]
     estimates = {
