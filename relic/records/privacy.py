@@ -57,9 +57,9 @@ def _of_file(file: Path, name: str) -> list[str]:
     wanted = columns(name)
     if wanted is None:
         return [f"{name}: a file that relic/records/privacy.yml does not list"]
-    read = pd.read_parquet if file.suffix == ".parquet" else pd.read_csv
     try:
-        frame = read(file)
+        parquet = file.suffix == ".parquet"
+        frame = pd.read_parquet(file) if parquet else pd.read_csv(file, low_memory=False)
     except (OSError, ValueError) as error:  # pandas' and pyarrow's own errors are ValueErrors
         return [f"{name} cannot be read: {error}"]
     found = [
