@@ -535,7 +535,8 @@ def test_a_notebook_process_that_is_still_starting_ends_with_the_build(project):
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     project.wait(lambda: not project.processes(), 20, "all processes to end")
-    assert project.record("10_slow") == {}, "it executed unseen after the build was killed"
+    # a quick machine has begun its record by then; had it gone on, cells would be done
+    assert project.record("10_slow").get("cell", 0) == 0, "it executed unseen after the kill"
 
 
 def test_two_builds_at_once_do_not_forget_each_others_work(project):
