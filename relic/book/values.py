@@ -20,6 +20,7 @@ from relic.chapters.figures import forest
 from relic.chapters.learning import curves, scores
 from relic.chapters.learning.record import read as read_learning
 from relic.data.attribute import load_attribute
+from relic.data.captioners import corpus_name
 from relic.errors import RelicError
 from relic.judge import claims
 from relic.judge.claims import SYMBOLS
@@ -169,7 +170,7 @@ def landing_figure() -> str:
 
 def learned(classifier: str) -> dict:
     """How well a classifier orders captions by gender on either side (AUC), and its mean LIC."""
-    runs = recorded(attribute="gender", classifier=classifier)
+    runs = recorded(attribute="gender", classifier=classifier, recipe=RECIPES[classifier])
     auc = runs.frame.groupby("side")["auc"].mean()
     return {
         "human": number(auc["human"]),
@@ -194,8 +195,8 @@ def curve(attribute: str) -> dict:
 
 def newer() -> dict:
     """Captioners since the papers: those trained on COCO less the nine, and the control."""
-    named = "COCO captions, Karpathy test images"
-    lic = lic_table(recorded(corpus=named, attribute="gender", classifier=MAIN))
+    asked = {"corpus": corpus_name("Karpathy test"), "attribute": "gender", "classifier": MAIN}
+    lic = lic_table(recorded(**asked))
     own = lic[lic["captioner"].map(since.group) == "COCO"]
     control = lic[lic["captioner"].map(since.group) == since.CONTROL]
     judged = claims.amplification(own)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from relic.chapters.learning.scores import FLOOR
 from relic.data.captioners import captioner_files
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
@@ -20,7 +21,6 @@ from relic.measure.inputs import UNMASKED, VOCABULARIES, Reading, read_captions
 from relic.records.published import published
 from relic.records.serve import AnyCorpus, Runs, runs
 
-FLOOR = 25.0  # LIC_M of a classifier that has learned nothing and is unsure
 GROUPED = "grouped"
 IMAGES = {
     UNMASKED: "nothing",

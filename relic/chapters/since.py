@@ -18,6 +18,7 @@ from relic.chapters.accuracy.scores import (
 from relic.chapters.direction.measure import SILENT, gather, naming
 from relic.chapters.extensions import wide
 from relic.chapters.figures import MARKERS, STYLE
+from relic.chapters.learning.scores import SCORES
 from relic.chapters.learning.sensitivity import by_change, length_matched, objects_masked
 from relic.chapters.resample import image_draws
 from relic.data.captioners import captioners_of, image_sets, registry
@@ -35,7 +36,6 @@ from relic.whole import write_whole
 RECORD = "since"
 NINE, CONTROL = "papers' nine", "never sees the image"
 PROMPTS = ("long", "short")
-SHOWN = {"auc": ("ΔAUC", 1), "bits": ("Δbits × 100", 100)}
 BOARD = """# Leaderboard: captioners by LIC, gender
 
 Written by `python -m relic.chapters.since`; the same as `leaderboard.csv`. LIC in points (linear, ten paired splits, 95 % intervals):
@@ -123,7 +123,7 @@ def board(lic: dict[str, pd.DataFrame], served: dict[str, Runs]) -> pd.DataFrame
     for images, table in lic.items():
         found, spread = intervals(table), estimates(table)
         found["detectable"] = [spread[name].detectable() for name in found["captioner"]]
-        for of, (title, factor) in SHOWN.items():
+        for title, (of, factor) in list(SCORES.items())[1:]:  # beside LIC
             proper = lic_table(served[images], of=of).assign(lic=lambda t, f=factor: f * t["lic"])
             columns = [title, f"{title} low", f"{title} high"]
             found[columns] = intervals(proper)[["lic", "low", "high"]].to_numpy()

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from relic.chapters.learning.fits import Rows, Texts, halves, measure, scores, texts
+from relic.chapters.learning.scores import PARTS
 from relic.chapters.thinning import complete_only
 from relic.data.corpus import Corpus
 from relic.data.load import load_corpus
@@ -21,7 +22,6 @@ from relic.records.evidence import PAPERS, papers
 SIZES = {"gender": (500, 1000, 1280, 2000, 3000, 4388, 0), "race": (500, 750, 1000, 1280, 0)}
 SHARES = (0.125, 0.25, 0.5)  # of the largest training set, where nothing is recorded
 EVERY, OLDER = "all", "older"  # images; `older`: those of the complete sources, five captions each
-PARTS = ["lic_model", "lic_data", "lic"]
 SHOWN = ("generated", "human", "difference")
 FORMS = {"1/n": 1.0, "1/√n": 0.5, "n^(−1/4)": 0.25, "log n": 0.0}  # what a score is linear in
 
