@@ -139,7 +139,7 @@ class Pretrained(_Bert):
         """Train the head; the encoder's dropout is on only for `-dropout` recipes."""
         deterministic(seed)
         rows = word_pieces(self.encoder_name, captions)
-        encoder = load_encoder(self.encoder_name)
+        encoder = load_encoder(self.encoder_name) if self.dropout else None
 
         @lru_cache(maxsize=1)
         def passed(epoch: int) -> torch.Tensor:
@@ -148,10 +148,9 @@ class Pretrained(_Bert):
                 return features(encoder.train(), rows).to(self.device)
             return frozen_features(self.encoder_name, captions).to(self.device)
 
-        if not self.dropout:
-            passed(0)
+        width = encoder.config.hidden_size if encoder else passed(0).shape[1]
         deterministic(seed)  # loading may have drawn numbers
-        self.head = head(encoder.config.hidden_size).to(self.device)
+        self.head = head(width).to(self.device)
 
         def states(batch, epoch):
             return passed(epoch if self.dropout else 0)[batch]

@@ -158,7 +158,7 @@ def features(model: torch.nn.Module, rows: list[tuple[int, ...]]) -> torch.Tenso
     return torch.stack(found).clone()
 
 
-REMEMBERED = 100_000  # captions above which the features of earlier ones are given up
+REMEMBERED = 400_000  # captions above which the features of earlier ones are given up
 _frozen: dict[str, dict[tuple[int, ...], torch.Tensor]] = {}  # encoder -> ids -> [CLS] state
 
 
