@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 TEST_TO_TRAIN = 1 / 9  # one image in ten tests
 ENOUGH = 10  # splits after which more do not narrow an interval (`relic calibrate intervals`)
@@ -107,6 +107,8 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
 
 def tau(first: Sequence[float], second: Sequence[float]) -> float:
     """Kendall's τ-b of two rankings."""
+    from scipy import stats  # a second that most need not wait
+
     return float(stats.kendalltau(first, second).statistic)
 
 
@@ -131,6 +133,8 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> dict[st
     n = pairs.shape[1]
     if n < 5 or any(len(np.unique(row)) < 2 for row in pairs):
         return {"rho": math.nan, "low": math.nan, "high": math.nan, "n": n}
+    from scipy import stats
+
     rho = float(stats.spearmanr(*pairs).statistic)
     _, low, high = _by_fisher(rho, 1 + rho**2 / 2, n - 3)
     return {"rho": rho, "low": low, "high": high, "n": n}

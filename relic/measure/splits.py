@@ -10,7 +10,6 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import StratifiedGroupKFold
 
 from relic.errors import RelicError
 
@@ -65,7 +64,7 @@ def _known(labels: pd.Series, seed: int, test_share: float) -> tuple:
     return _remembered(ids, classes, seed, test_share)
 
 
-@lru_cache(maxsize=32)  # ten seeds, with labels true, permuted and flipped
+@lru_cache(maxsize=64)  # ten seeds, with labels true, permuted and flipped
 def _remembered(ids: bytes, classes: bytes, seed: int, test_share: float) -> tuple:
     labels = pd.Series(np.frombuffer(classes, "int8"), index=np.frombuffer(ids, "int64"))
     return tuple(np.asarray(side, dtype="int64") for side in _popped(labels, seed, test_share))
@@ -144,6 +143,8 @@ def _grouped(labels, fold, test_share, groups) -> tuple[list, list]:
 @lru_cache(maxsize=16)
 def _dealt(classes: bytes, keys: bytes, folds: int) -> np.ndarray:
     """The fold of each image; dealing takes seconds, and all ten folds of both sides share it."""
+    from sklearn.model_selection import StratifiedGroupKFold  # a second that most need not wait
+
     of_class, of_group = np.frombuffer(classes, "int8"), np.frombuffer(keys, "int64")
     dealer = StratifiedGroupKFold(folds, shuffle=True, random_state=0)
     dealt = np.empty(len(of_group), dtype="int64")

@@ -1,7 +1,6 @@
 """Many linear fits on one corpus: captions are counted once, and a fit takes rows of the counts.
 
-The model of `linear` (`relic/measure/classifiers/linear.py`): the same terms, penalty, optimiser and
-stopping, so the same scores (a test compares them), without what scikit-learn checks at every call.
+The model of `linear` (`relic/measure/classifiers/linear.py`), so the same scores (a test compares them).
 """
 
 from collections.abc import Iterable
@@ -10,16 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 from scipy.special import expit
-from scipy.stats import rankdata
 
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.measure.classifiers.base import TextForm
-from relic.measure.classifiers.linear import LEAST, caption_terms
+from relic.measure.classifiers.linear import LEAST, caption_terms, optimum
 from relic.measure.inputs import Reading, read_captions, usable_labels
-from relic.measure.score import caption_scores, lic_score
+from relic.measure.score import auc, caption_scores, lic_score, log_loss
 from relic.measure.splits import PAPER_SEEDS, split
 
 PENALTY = 0.1  # C of `linear`
@@ -48,36 +45,13 @@ class Rows:
         """Train on some rows; the probability of class 1 for each of others."""
         seen = self.table[train]
         kept = np.flatnonzero(np.bincount(seen.indices, minlength=seen.shape[1]) >= LEAST)
-        weights = _optimum(seen[:, kept], np.where(classes == 1, 1.0, -1.0))
+        weights = optimum(seen[:, kept], classes, PENALTY)
         return [expit(self.table[t][:, kept] @ weights[:-1] + weights[-1]) for t in tests]
 
 
-def _optimum(rows: csr_matrix, signs: np.ndarray) -> np.ndarray:
-    """Weights and intercept of logistic regression, by the steps that scikit-learn takes."""
-    columns, n = rows.T.tocsr(), len(signs)
-    shrink = 1 / (PENALTY * n)
-
-    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        inner, margin = weights[:-1], signs * (rows @ weights[:-1] + weights[-1])
-        slope = -signs * expit(-margin) / n
-        value = np.logaddexp(0, -margin).sum() / n + shrink / 2 * (inner @ inner)
-        return value, np.append(columns @ slope + shrink * inner, slope.sum())
-
-    options = {"gtol": 1e-4, "ftol": 64 * np.finfo(float).eps, "maxls": 50, "maxiter": 1000}
-    start = np.zeros(rows.shape[1] + 1)
-    return minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
-
-
 def scores(p: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """LIC of a set, AUC (percent) and log-loss, as `relic.measure.score.summary` has them."""
-    ones = int(y.sum())
-    ranks = rankdata(p)[y == 1].sum() - ones * (ones + 1) / 2
-    sure = np.clip(np.where(y == 1, p, 1 - p), 1e-12, 1 - 1e-12)
-    return {
-        "score": lic_score(p, y),
-        "auc": float(100 * ranks / (ones * (len(y) - ones))),
-        "log_loss": float(-np.log(sure).mean()),
-    }
+    """LIC of a set, AUC (percent) and log-loss."""
+    return {"score": lic_score(p, y), "auc": auc(p, y), "log_loss": log_loss(p, y)}
 
 
 def class_mean(p: np.ndarray, y: np.ndarray) -> float:
