@@ -29,8 +29,14 @@ class Page:
 
     def __init__(self, name: str, notebook_globals: dict):
         self.name = name
+        self.shown = {"Table": 0, "Figure": 0}
         annotated = notebook_globals.get("__annotations__", {})
         self.parameters = {key: notebook_globals[key] for key in annotated}
+
+    def numbered(self, kind: str, caption: str) -> str:
+        """A caption with its number: figures and tables are counted by page, "Table 20.3"."""
+        self.shown[kind] += 1
+        return f"{kind} {self.name.split('_')[0].lstrip('0') or 0}.{self.shown[kind]}. {caption}"
 
     def say(self, text: str) -> None:
         """Markdown with computed numbers; they get a true minus sign."""
@@ -43,14 +49,15 @@ class Page:
 
         An estimate with `low` and `high` after it takes one cell; what all rows share goes into the caption.
         """
+        caption = self.numbered("Table", caption)
         shown = table_html(frame, f"{self.name}_{name}.csv", caption, decimals)
         if folded:
-            shown = f'<details class="relic-folded"><summary>As a table: {_text(caption)}</summary>{shown}</details>'
+            shown = f'<details class="relic-folded"><summary>{_text(caption)}</summary>{shown}</details>'
         display(HTML(shown))
 
     def figure(self, axes: plt.Axes, alt: str, caption: str) -> None:
         """A figure, a text for those who cannot see it, and a caption."""
-        display(HTML(figure_html(axes.figure, alt, caption)))
+        display(HTML(figure_html(axes.figure, alt, self.numbered("Figure", caption))))
         plt.close(axes.figure)
 
     def html(self, text: str) -> None:
@@ -117,28 +124,23 @@ def _cells(frame: pd.DataFrame, decimals: int) -> tuple[pd.DataFrame, dict[str, 
 def figure_html(figure: plt.Figure, alt: str, caption: str) -> str:
     """HTML of a figure as SVG; what is black in it takes the colour of the page's text."""
     stream = io.StringIO()
+    how = {"bbox_inches": "tight", "transparent": True, "metadata": {"Date": None}}
     with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "relic"}):
-        figure.savefig(
-            stream, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None}
-        )
+        figure.savefig(stream, format="svg", **how)
     drawing = stream.getvalue()
     drawing = drawing[drawing.index("<svg") :].replace("xlink:href", "href")
-    drawing = re.sub(
-        r"<metadata>.*?</metadata>|\sxmlns(:\w+)?=\"[^\"]*\"", "", drawing, flags=re.DOTALL
-    )
+    drawing = re.sub(r"(?s)<metadata>.*?</metadata>|\sxmlns(:\w+)?=\"[^\"]*\"", "", drawing)
     for colour, page in {"#000000": "currentColor", "#ffffff": PAPER}.items():
         drawing = drawing.replace(colour, page)
     drawing = drawing.replace("<svg", f'<svg role="img" aria-label="{_text(alt)}"', 1)
-    return (
-        f'<figure class="relic-figure">{drawing}<figcaption>{_text(caption)}</figcaption></figure>'
-    )
+    told = _text(caption)
+    return f'<figure class="relic-figure">{drawing}<figcaption>{told}</figcaption></figure>'
 
 
 def verdict_html(verdict: Verdict, about: str, decimals: int = 1) -> str:
     """HTML of a verdict."""
-    several = (
-        f" · surely {verdict.surely} of {verdict.captioners}" if verdict.captioners > 1 else ""
-    )
+    many = verdict.captioners > 1
+    several = f" · surely {verdict.surely} of {verdict.captioners}" if many else ""
     n_test = "" if pd.isna(verdict.n_test) else f", {verdict.n_test:.0f} test captions a split"
     return (
         f'<div class="relic-verdict {verdict.word}"><p><strong>{verdict.symbol} {verdict.word}</strong> '

@@ -32,7 +32,8 @@ def book_step(profile: str, directory: Path, notebooks: dict[str, dict]) -> Step
         for e in (".json", ".ipynb", ".failed.ipynb")
         if (p := directory / f"{n}{e}").exists()
     ]
-    declared = [p for n in ("grid.yml", "provenance.json") if (p := paths.RESULTS / n).exists()]
+    declared = [paths.RESULTS / "grid.yml", paths.RESULTS / "provenance.json"]
+    declared = [p for p in [*declared, paths.ROOT / "CITATION.cff"] if p.exists()]
     return Step(
         name="book",
         action=lambda: compile_book(profile, directory, list(notebooks)),

@@ -10,6 +10,7 @@ from datetime import date
 
 import matplotlib.pyplot as plt
 import pandas as pd
+import yaml
 
 from relic import __version__, paths
 from relic.chapters import since
@@ -19,8 +20,7 @@ from relic.chapters.extensions import mean_of_folds
 from relic.chapters.figures import forest
 from relic.chapters.learning import curves, scores
 from relic.chapters.learning.record import read as read_learning
-from relic.data.attribute import load_attribute
-from relic.data.captioners import corpus_name
+from relic.data.captioners import corpus_name, display_names, in_order
 from relic.errors import RelicError
 from relic.judge import claims
 from relic.judge.claims import SYMBOLS
@@ -66,11 +66,12 @@ def values() -> dict:
         "since": newer(),
         "verdicts": {"matrix": matrix(verdicts)} | former_rule(verdicts),
         "permuted": {"gender": levels(_lic("gender", labels="permuted"))},
-        "papers": papers(),
+        "papers": papers(verdicts),
         "calibration": calibration(),
         "direction": direction(),
         "gender_score": gender_score(),
         "record": record(runs),
+        "done": done(runs),
         "cost": cost(runs),
         "captioners": {"table": captioners(lic)},
         "classifiers": {"papers": papers_classifiers()},
@@ -145,8 +146,10 @@ def unseen(attribute: str) -> dict:
 
 def landing() -> dict:
     """What the landing page shows besides verdicts."""
-    today = f"{date.today():%d %B %Y}"
-    return {"figure": landing_figure(), "version": __version__, "date": today}
+    cited = yaml.safe_load((paths.ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    where = cited.get("repository-code", "not public yet")
+    shown = {"repository": where, "doi": cited.get("doi", "none yet"), "version": __version__}
+    return shown | {"figure": landing_figure(), "date": f"{date.today():%d %B %Y}"}
 
 
 def landing_figure() -> str:
@@ -258,7 +261,7 @@ def former_rule(verdicts: pd.DataFrame) -> dict:
     }
 
 
-def papers() -> dict:
+def papers(verdicts: pd.DataFrame) -> dict:
     """What the papers report beside LIC: hours, Antequera et al.'s other recipe, the Equalizer's lead."""
     hours = published("cost").groupby("source")["hours"].sum()
     lic = published("lic").query("classifier == 'BERT-pre' and variant.isna() and metric != 'LIC'")
@@ -267,7 +270,11 @@ def papers() -> dict:
     unseen_captions = published("unseen_captions").set_index("captioner")
     first, second = unseen_captions.loc[EQUALIZER], unseen_captions.loc[NIC_PLUS]
     after = first["lic_m"] - second["lic_m"]
+    race = verdicts.query("claim == '2' and attribute == 'race' and source in @PAPERS")
+    held = race.loc[race["word"] == claims.SUPPORTED, "classifier"]
     return {
+        "race_supported": f"{len(held)} of {len(race)} columns",
+        "race_by": ", ".join(sorted(set(held))) or "none",
         "hours": f"{hours.min():.0f} and {hours.max():.0f}",
         "bert_pre_gap": f"{number(gap.min())} to {number(gap.max())}",
         "lead": number(after - first["difference"] + second["difference"]),
@@ -295,8 +302,8 @@ def calibration() -> dict:
     kept = candidates.summary(candidates.coverage(corpora, CANDIDATE))
     caption = f"Candidates for an interval on {len(corpora):,} estimates of synthetic corpora, linear: percent that hold the mean LIC (nominal 95), width in points."
     rho = candidates.calibrated(corpora).query("corpora >= 20")["rho"]
-    shared = f"{rho.min():.2f} to {rho.max():.2f}"
-    return found | {"candidates": _table(kept, "intervals.csv", caption), "shared": shared}
+    found["shared"] = f"{rho.min():.2f} to {rho.max():.2f}"
+    return found | {"candidates": _table(kept, "intervals.csv", caption)}
 
 
 def direction() -> dict:
@@ -342,6 +349,22 @@ def record(runs: pd.DataFrame) -> dict:
     }
 
 
+GRIDS = "lstm upstream|lstm paired LIC_M|lstm paired LIC_D|lstm vocabulary|bert-ft LIC_M|bert-ft LIC_D|bert-pre LIC_M|bert-pre LIC_D"
+
+
+def done(runs: pd.DataFrame) -> dict:
+    """How many declared runs of a grid are recorded, and whose attributions are."""
+    progress, found = grid.progress(grid.read(), runs), {}
+    for name in GRIDS.split("|"):
+        own = progress[progress["grid"].str.startswith(name)].groupby("attribute")
+        sums = own[["recorded", "of"]].sum().itertuples()
+        found[re.sub(r"\W", "_", name)] = {r[0]: f"{r[1]:,} of {r[2]:,}" for r in sums}
+    for name, part in read_table("attribution", "scores").groupby("classifier"):
+        whose = ", ".join(in_order(part["captioner"].map(display_names()).unique()))
+        found[f"words_{name[:4]}"] = f"{whose}, {count(part['seed'].nunique(), 'split')}"
+    return found
+
+
 def cost(runs: pd.DataFrame) -> dict:
     """Hours of computing: what the papers report, and what our recorded runs took."""
     theirs = published("cost")
@@ -378,8 +401,8 @@ def papers_classifiers() -> str:
     recipes["recipe"] = rates + " × " + recipes["epochs"].astype(str)
     wide = recipes.pivot(index="classifier", columns="source", values="recipe")
     wide = wide.rename(columns=lambda source: f"rate × epochs, {PAPERS[source]}")
-    table = published("classifiers").drop(columns="source").merge(wide, on="classifier")
-    table = table.rename(columns={"fine_tuned": "fine-tuned"})
+    table = published("classifiers").rename(columns={"fine_tuned": "fine-tuned"})
+    table = table.drop(columns="source").merge(wide, on="classifier")
     caption = "Parameters after Türk et al. 2023, table 7 (CC BY 4.0); learning rate and epochs from each paper's public code."
     return _table(table, "papers_classifiers.csv", caption)
 
@@ -399,20 +422,17 @@ def batching(runs: pd.DataFrame) -> dict:
 
 def wrong(attribute: str) -> str:
     """How often the linear classifier is wrong about a single generated caption."""
-    kept = recorded(attribute=attribute, classifier=MAIN, side="model").frame
-    return f"{100 - kept['accuracy'].mean():.0f} %"
+    runs = recorded(attribute=attribute, classifier=MAIN, side="model")
+    return f"{100 - runs.frame['accuracy'].mean():.0f} %"
 
 
 def age() -> dict:
-    """How well those who labelled age agree, and the words that are masked."""
+    """How well those who labelled age agree."""
     row = read_table("data", "agreement").iloc[0]
-    words = sorted(load_attribute("age").masked_words)
     return {
         "agreement": f"{row['agreement (%)']:.0f} %",
         "pairs": number(int(row["pairs"])),
         "kappa": number(row["Cohen's κ"], 2),
-        "words": ", ".join(words),
-        "word_count": str(len(words)),
     }
 
 

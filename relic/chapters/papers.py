@@ -271,3 +271,12 @@ def declared() -> pd.DataFrame:
     """How many of the runs on the papers' splits that we mean to record are recorded."""
     table = grid.progress(grid.read(), read_recorded())
     return table[table["grid"].str.contains(" upstream, ")]
+
+
+def tables(attribute: str, classifier: str) -> str:
+    """Where the reproductions print LIC of an attribute by a classifier."""
+    second = {"gender lstm": 2, "gender bert": 1, "race lstm": 3}.get(
+        f"{attribute} {classifier[:4]}"
+    )
+    first = f"table {RANKS['attribute'].index(attribute) + 1} of Antequera et al. (2023)"
+    return first + (f" and table {second} of Türk et al. (2023)" if second else "")

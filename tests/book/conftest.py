@@ -24,6 +24,7 @@ COPIED = (
     "run_all.sh",
     "pyproject.toml",
     "requirements.lock",
+    "CITATION.cff",
 )
 SETTINGS = ("RELIC_", "CONDA_", "VIRTUAL_ENV", "PYTHONPATH", "PYTEST_", "OMP_NUM_THREADS")
 

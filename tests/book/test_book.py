@@ -205,7 +205,7 @@ def test_no_link_leads_to_a_local_file(visits):
     )
 
 
-@pytest.mark.parametrize("page", ["words.html", "embedded_corpus.html"])
+@pytest.mark.parametrize("page", ["words.html", "notebooks/00_data.html"])
 def test_maths_is_rendered_without_the_network(visits, page):
     for width in WIDTHS:
         assert visits[page, width]["maths"] > 3

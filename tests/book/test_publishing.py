@@ -51,7 +51,7 @@ def test_the_book_workflow_publishes_and_zips_what_the_build_makes():
     assert with_path["actions/upload-pages-artifact"] == made
     (command,) = [step["run"] for step in found if "zipfile" in step.get("run", "")]
     assert command == f"python3 -m zipfile -c {with_path['actions/upload-artifact']} {made}"
-    for page in ("book/cite.md", "README.md"):
+    for page in ("book/rerun.md", "README.md"):
         assert command in (paths.ROOT / page).read_text(encoding="utf-8")
 
 
