@@ -244,12 +244,17 @@ def prepare(
     groups = read_captions(corpus, _grouped_by(reading), TextForm()) if grouped else None
     classes = learned_classes(usable, labels, seed)  # before the split, which balances them
     sides = split(classes, policy, seed, groups=groups)
-    train, test = masked.loc[sides.train], masked.loc[sides.test]
-    seen_raw = raw.loc[sides.test].isin(set(raw.loc[sides.train])).to_numpy()
+    at = [raw.index.get_indexer(side) for side in (sides.train, sides.test)]
+    said, read = ([texts.to_numpy()[rows].tolist() for rows in at] for texts in (raw, masked))
     images = {"image_id": sides.test, "y": classes.loc[sides.test].to_numpy()}
-    images |= {"seen_raw": seen_raw, "seen_masked": test.isin(set(train)).to_numpy()}
-    learned = classes.loc[sides.train].to_numpy()
-    return Material(train.tolist(), learned, test.tolist(), pd.DataFrame(images))
+    images |= {"seen_raw": _held(*said), "seen_masked": _held(*read)}
+    return Material(read[0], classes.loc[sides.train].to_numpy(), read[1], pd.DataFrame(images))
+
+
+def _held(train: list[str], test: list[str]) -> list[bool]:
+    """Whether training holds each test caption."""
+    known = set(train)
+    return [caption in known for caption in test]
 
 
 def learned_classes(labels: pd.Series, how: str, seed: int) -> pd.Series:

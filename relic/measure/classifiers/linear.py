@@ -66,15 +66,16 @@ class Linear:
         Columns stand in the order in which the training captions first name their terms, so that the
         last bit of a score does not depend on what this process read before.
         """
-        terms = np.concatenate([caption_terms(caption) for caption in captions])
-        codes, numbers = pd.factorize(terms)
+        rows = [caption_terms(caption) for caption in captions]
+        codes, numbers = pd.factorize(np.concatenate(rows))
         self.numbers = numbers[np.bincount(codes) >= LEAST]
-        self.coefficients = optimum(self._matrix(captions), np.asarray(classes), self.penalty)
+        self.coefficients = optimum(self._matrix(rows), np.asarray(classes), self.penalty)
         return self
 
     def logits(self, captions) -> np.ndarray:
         """Log-odds of class 1."""
-        return self._matrix(captions) @ self.coefficients[:-1] + self.coefficients[-1]
+        rows = [caption_terms(caption) for caption in captions]
+        return self._matrix(rows) @ self.coefficients[:-1] + self.coefficients[-1]
 
     def weights(self) -> dict[str, float]:
         """Weight of each word and word pair; above 0 it speaks for class 1."""
@@ -82,8 +83,7 @@ class Linear:
         pairs = zip(self.numbers, self.coefficients, strict=False)
         return {names[number]: float(weight) for number, weight in pairs}
 
-    def _matrix(self, captions) -> csr_matrix:
-        rows = [caption_terms(caption) for caption in captions]
+    def _matrix(self, rows: list[np.ndarray]) -> csr_matrix:
         column = np.full(len(_numbers), -1)
         column[self.numbers] = np.arange(len(self.numbers))
         columns = column[np.concatenate([*rows, np.empty(0, dtype=np.int64)])]
