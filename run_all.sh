@@ -3,6 +3,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 lock="$here/requirements.lock"
+hashes="$here/requirements.hashes"   # the same pins, each with the hashes of its files
 venv="$here/.venv"
 
 fail() { printf 'run_all.sh: %s\n' "$@" >&2; exit 1; }
@@ -48,8 +49,9 @@ make_venv() {  # .venv from the lock; a stamp written last says it is complete
     "$base" -m venv "$venv" || { rm -rf "$venv"; fail "$base cannot make a virtual environment" \
       "  to mend: install its venv module (Debian: apt install python3-venv), or set RELIC_PYTHON"; }
   fi
-  local log="$venv/install.log"
-  if ! "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off -r "$lock" 2>&1 |
+  local log="$venv/install.log" pip=("$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off)
+  # Verified files first; the lock then adds only what a CUDA build of torch brings, which no lock can name.
+  if ! { "${pip[@]}" --no-deps --require-hashes -r "$hashes" && "${pip[@]}" --quiet -r "$lock"; } 2>&1 |
       tee "$log" | count_packages; then
     grep -v '^WARNING: Location' "$log" | tail -n 12 >&2
     fail "pip could not install requirements.lock (all of its output: $log)" \
@@ -94,13 +96,16 @@ choose_python
 export PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"
 case " $* " in
   *" --test "*)
-    arguments=()
-    for argument in "$@"; do [ "$argument" = --test ] || arguments+=("$argument"); done
+    arguments=(-n 2 --dist loadgroup --no-loadscope-reorder)  # -n 0 among the options: one process
+    for argument in "$@"; do
+      case $argument in --test) ;; --quick) arguments+=(-m "not slow") ;; *) arguments+=("$argument") ;; esac
+    done
+    export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
     cd "$here"
     "$python" -m ruff check .
     "$python" -m ruff format --check .
     "$python" -m mypy
-    exec "$python" -m pytest ${arguments[@]+"${arguments[@]}"}
+    exec "$python" -m pytest "${arguments[@]}"
     ;;
 esac
 exec "$python" -P -m relic.book "$@"  # -P: a relic in the working directory is not ours

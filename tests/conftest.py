@@ -13,7 +13,33 @@ FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+SLOW = {  # fixtures that build pages or a wheel, open a browser or read the real captions
+    "browser", "installed", "made_pages", "make_project", "project", "real", "real_data", "wheel",
+}  # fmt: skip
 FIVE = ("A Man rides.", "a man on a bike", "he rides a bike", "man, bike", "a cyclist")
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(config, items) -> None:
+    """Mark what is slow by the fixtures it uses; keep on one worker what shares an expensive one."""
+    for item in items:
+        if SLOW & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(_group(item)))
+    if hasattr(config, "workerinput"):  # the longest group first, so that no worker waits for it
+        items.sort(key=lambda item: "visits" not in getattr(item, "fixturenames", ()))
+
+
+def _group(item) -> str:
+    """A file's tests stay together, but slow ones only as far as they share a fixture."""
+    file = item.nodeid.split("::")[0]
+    if item.get_closest_marker("slow") is None or "browser" in item.fixturenames:
+        return file
+    definitions = item._fixtureinfo.name2fixturedefs
+    shared = (name for name, found in definitions.items() if found[-1].scope == "module")
+    makers = [name for name in shared if name != "make_project"]
+    return f"{file} {makers[0]}" if makers else item.nodeid
 
 
 @pytest.fixture(scope="session")

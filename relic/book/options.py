@@ -24,6 +24,7 @@ examples:
   ./run_all.sh --only 20 --set attributes=[race]    one notebook with another parameter
   ./run_all.sh --profile cpu --data ~/relic-data    real captions (get them: relic data fetch DIR)
   ./run_all.sh --why                                say why each step ran or was skipped
+  ./run_all.sh --test --quick                       lint, then the tests that take a minute
   ./run_all.sh --test -k splits                     lint, then the tests that match
 
 settings: RELIC_DATA  directory of the real captions, as --data
@@ -57,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     add("--fresh", action="store_true", help="execute everything again")
     add("--why", action="store_true", help="say why each step ran or was skipped")
     add("--test", action="store_true", help="lint and test instead; the rest goes to pytest")
+    add("--quick", action="store_true", help="with --test: no builds, browsers, real captions")
     return options
 
 
@@ -66,6 +68,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     if "--test" in arguments:  # everything else is pytest's
         return argparse.Namespace(test=True, rest=[a for a in arguments if a != "--test"])
     found = options.parse_args(arguments)
+    if found.quick:
+        options.error("--quick: only with --test")
     if found.workers < 1:
         options.error(f"--workers {found.workers}: at least 1")
     if found.timeout < 0:

@@ -21,11 +21,15 @@ from relic.book.profiles import notebook_parameters
 from relic.errors import RelicError
 
 VARIED = yaml.safe_load(Path(__file__).with_name("parameters.yml").read_text(encoding="utf-8"))
-PAIRS = [(name, parameter) for name, given in VARIED.items() for parameter in given["to"]]
+PAIRS = [
+    pytest.param(name, parameter, marks=pytest.mark.xdist_group(name))  # they share the page before
+    for name, given in VARIED.items()
+    for parameter in given["to"]
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def without_captions(tmp_path_factory):
+def made_pages(tmp_path_factory):
     """The record, the embedded corpus, and a store of runs that these tests share."""
     settings = {paths.DATA_SETTING: "", "RELIC_RUNS": str(tmp_path_factory.mktemp("runs"))}
     with mock.patch.dict(os.environ, settings), mock.patch("tqdm.std.tqdm.display"):

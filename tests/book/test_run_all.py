@@ -20,7 +20,7 @@ from relic.errors import RelicError
 OLD_BOOK = "the book of an earlier build"
 OPTIONS = (
     "--profile", "--only", "--data", "--set", "--workers", "--timeout", "--keep-going", "--fresh",
-    "--why", "--test",
+    "--why", "--test", "--quick",
 )  # fmt: skip
 
 
@@ -113,6 +113,7 @@ def test_a_python_without_our_packages_is_told_how_to_get_them(project, bare):
         (["--set", "images"], "KEY=VALUE"),
         (["--data", "/no/such/directory"], "/no/such/directory"),
         (["--only"], "--only"),
+        (["--quick"], "--test"),
     ],
 )
 def test_wrong_options_end_with_2_before_anything_is_installed(project, bare, arguments, said):
