@@ -103,7 +103,6 @@ def attribute(
     captioner: CaptionerOption = "",
     classifier: Annotated[str, typer.Option(help="lstm, bert-ft; both with a comma.")] = "lstm",
     seeds: SeedsOption = "0",
-    side: Annotated[str, typer.Option(help="model, or both (human ones too).")] = "model",
     split: SplitOption = "upstream",
     caption_set: CaptionSetOption = "standard",
     attribute: Annotated[str, typer.Option(help="gender, race or age.")] = "gender",
@@ -114,34 +113,28 @@ def attribute(
     record: Annotated[
         bool, typer.Option("--record", help="Add numbers and words to results/attribution/.")
     ] = False,
+    quote: Annotated[
+        bool, typer.Option("--quote", help="With --record: also two images' captions, six at most.")
+    ] = False,
     store: StoreOption = None,
 ) -> None:
     """Train and attribute: integrated gradients of every run that the store lacks.
 
     Example: relic attribute --captioner nic_plus,nic_equalizer --seeds 0,12 --record
     """
-    from relic.chapters.attribution.runs import attribute_all, scores
-    from relic.chapters.attribution.runs import publish as add
-    from relic.data.load import load_corpus
+    from tqdm import tqdm
 
-    if side not in ("model", "both"):
-        raise RelicError(f"--side {side}", expected="model or both")
-    source, names = load_corpus(attribute, corpus), classifier.split(",")
-    described = {"split": split, "caption_set": caption_set}
-    done = attribute_all(
-        source,
-        captioner.split(",") if captioner else source.captioners,
-        names,
-        seeds=seed_numbers(seeds),
-        sides=("model", "human") if side == "both" else ("model",),
-        described=described | ({"encoder": encoder} if encoder else {}),
-        progress=True,
-        steps=steps,
-        checked=checked,
-        directory=store_at(store).directory,
-    )
-    shown = ["captioner", "side", "classifier", "seed", "of", "class1", "class0", "sum"]
-    table = scores(done)[shown]
-    print(table.round(3).to_string(index=False))
+    from relic.chapters.attribution.runs import attributed, publish, scores
+    from relic.data.load import load_corpus
+    from relic.measure.sweep import grid
+
+    source, kept = load_corpus(attribute, corpus), store_at(store).directory
+    given = {"classifier": classifier.split(","), "seed": seed_numbers(seeds), "split": split}
+    given |= {"caption_set": caption_set, "encoder": encoder}
+    given |= {"captioner": captioner.split(",")} if captioner else {}
+    runs, how = grid(source, **given), {"steps": steps, "checked": checked, "directory": kept}
+    done = {run: attributed(source, run, **how) for run in tqdm(runs, unit="run")}
+    shown = ["captioner", "classifier", "seed", "of", "class1", "class0", "sum"]
+    print(scores(done)[shown].round(3).to_string(index=False))
     if record:
-        print(f"{len(add(done))} rows in results/attribution/scores.csv")
+        print(f"{len(publish(done, quote))} rows in results/attribution/scores.csv")

@@ -9,9 +9,8 @@ from relic import paths
 from relic.chapters.attribution import runs as module
 from relic.chapters.attribution import tables
 from relic.chapters.attribution.runs import (
-    Attributed,
-    attribute_all,
     attributed,
+    examples,
     publish,
     read_recorded,
     scores,
@@ -21,18 +20,11 @@ from relic.data.attribute import load_attribute
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 from relic.measure.runs import Run, describe
+from relic.records import privacy
 from relic.records.serve import RecordedCorpus, load_corpus
 
-MADE = {
-    "seconds": 1.0,
-    "commit": "abc",
-    "dirty": False,
-    "versions": {"torch": "2"},
-    "device": "CPU",
-}
 
-
-def made(captions: list[tuple], *, of: str = "logit", **run) -> Attributed:
+def made(captions: list[tuple], *, of: str = "logit", **run) -> dict:
     """From (y, p, text, attributions); two captions are checked, one of them off by 0.1."""
     rows = []
     for i, (y, p, text, values) in enumerate(captions):
@@ -40,13 +32,12 @@ def made(captions: list[tuple], *, of: str = "logit", **run) -> Attributed:
         score = sum(values) / norm
         rows.append(
             {"image_id": i, "y": y, "p": p, "words": text.split(), "attributions": values}
-            | {"norm": norm, "score": score, "output": 1.0, "baseline": 0.25}
-            | {"delta": -0.5 if i else 0.1, "gap": 0.0 if i < 2 else np.nan}
+            | {"norm": norm, "score": score, "delta": -0.5 if i else 0.1, "of": of, "steps": 20}
             | {"reference": {0: score, 1: score + 0.1}.get(i, np.nan)}
+            | {"seconds": 1.0, "commit": "abc"}
         )
     about = {"corpus": "COCO captions", "attribute": "gender", "captioner": "nic_plus"}
-    run = Run(**({"classifier": "lstm"} | about | run))
-    return Attributed(run, of, 20, pd.DataFrame(rows), MADE)
+    return {Run(**({"classifier": "lstm"} | about | run)): pd.DataFrame(rows)}
 
 
 FOUR = [
@@ -58,18 +49,18 @@ FOUR = [
 
 
 def test_scores_are_averaged_by_class_over_correct_captions():
-    row = scores([made(FOUR)]).iloc[0]
+    row = scores(made(FOUR)).iloc[0]
     assert row["class1"] == pytest.approx((7 / 5 - 1 / 5) / 2)
     assert row["class0"] == pytest.approx(7 / 5)  # a magnitude
     assert row["sum"] == pytest.approx(2)
     assert (row["n_class1"], row["n_class0"], row["n_test"]) == (2, 1, 4)
     assert row["max_delta"] == 0.5
-    assert (row["n_checked"], row["max_apart"]) == (2, pytest.approx(0.1))
-    assert row["mean_apart"] == pytest.approx(0.05)
+    assert row["n_checked"] == 2
+    assert row["apart"] == pytest.approx(100 * 0.05 / ((7 / 5 + 1 / 5 - 0.1) / 2))
 
 
 def test_classes_are_averaged_over_splits_by_captioner():
-    rows = scores([made(FOUR), made(FOUR[1:], seed=1)])  # class 1: 0.6, then -0.2
+    rows = scores(made(FOUR) | made(FOUR[1:], seed=1))  # class 1: 0.6, then -0.2
     row = tables.by_class(rows, ("Male", "Female")).iloc[0]
     assert row["female"] == pytest.approx(0.2)
     assert row["male"] == pytest.approx(1.4)
@@ -83,7 +74,7 @@ def test_word_means_count_a_caption_once_and_equal_captions_as_one():
         (1, 0.9, "dog dog", [1.0, 3.0]),  # the same again
         (0, 0.9, "a dog", [0.5, 8.0]),
     ]
-    rows = words([made(captions)], fewest=2).set_index("word")
+    rows = words(made(captions), fewest=2).set_index("word")
     dog = rows.loc["dog"]
     assert (dog["captions_with"], dog["different"], dog["mean"]) == (3, 2, 4.0)
     # clusters deviate by -2 twice and by +4: sqrt((16 + 16) * 2 / 1) / 3
@@ -94,7 +85,7 @@ def test_word_means_count_a_caption_once_and_equal_captions_as_one():
 
 def word_frame(**captioners) -> pd.DataFrame:
     """From captioner = {word: mean by seed}."""
-    about = {"of": "logit", "side": "model", "captions_with": 9, "different": 5, "se": 0.1, "share": 0.5}  # fmt: skip
+    about = {"captions_with": 9, "different": 5, "se": 0.1, "share": 0.5}
     return pd.DataFrame(
         [
             about | {"captioner": name, "word": word, "seed": seed, "mean": mean}
@@ -168,58 +159,79 @@ def trained(monkeypatch):
 
 def test_a_run_is_trained_once_and_then_read_from_the_store(tmp_path, trained):
     corpus = planted_corpus("gender", images=300)
-    small = {"size": 80, "recipe": "1e-3x4"}
-    options = {"described": small, "sides": ["model", "human"], "steps": 3, "checked": 1}
-    first, again = (
-        attribute_all(corpus, ["planted_lot"], ["lstm"], directory=tmp_path, **options)
-        for _ in range(2)
-    )
-    assert [run.side for run in trained] == ["model", "human"]
-    assert [(d.run.side, d.of) for d in again] == [
-        ("model", "logit"), ("model", "probability"), ("human", "logit"), ("human", "probability")
-    ]  # fmt: skip
-    assert again[0].run == first[0].run == describe(corpus, "planted_lot", "lstm", **small)
-    for one, other in zip(first, again, strict=True):
-        values = [list(map(list, d.captions["attributions"])) for d in (one, other)]
-        assert values[0] == values[1]
-        assert one.made == other.made
-    pd.testing.assert_frame_equal(scores(first), scores(again))
+    run = describe(corpus, "planted_lot", "lstm", size=80, recipe="1e-3x4")
+    how = {"steps": 3, "checked": 1, "directory": tmp_path}
+    first, again = (attributed(corpus, run, **how) for _ in range(2))
+    assert trained == [run]
+    assert first["of"].unique().tolist() == ["logit", "probability"]
+    for name in ("words", "attributions"):
+        assert list(map(list, first[name])) == list(map(list, again[name]))
+    pd.testing.assert_frame_equal(scores({run: first}), scores({run: again}))
+    assert first["reference"].notna().sum() >= 2  # one caption, of either output
     assert not list(tmp_path.rglob(".*"))  # nothing half written is left
 
 
-def test_a_broken_file_says_how_to_mend_it(tmp_path, trained):
+def test_a_broken_file_is_computed_again_with_a_warning(tmp_path, trained):
     corpus = planted_corpus("gender", images=300)
     run = describe(corpus, "planted_lot", "lstm", size=80, recipe="1e-3x4")
-    attributed(corpus, run, outputs=["logit"], steps=2, directory=tmp_path)
+    how = {"steps": 2, "checked": 0, "directory": tmp_path}
+    first = attributed(corpus, run, **how)
     (file,) = tmp_path.rglob("*.parquet")
     file.write_bytes(b"PAR1 cut short")
-    with pytest.raises(RelicError, match="delete"):
-        attributed(corpus, run, outputs=["logit"], steps=2, directory=tmp_path)
+    with pytest.warns(UserWarning, match="computed again"):
+        again = attributed(corpus, run, **how)
+    assert first["attributions"].tolist() == again["attributions"].tolist()
+    assert trained == [run, run]
 
 
 def test_wrong_requests_are_refused_before_training(tmp_path, trained):
     corpus = planted_corpus("gender", images=300)
-    linear = describe(corpus, "planted_lot", "linear")
-    lstm = describe(corpus, "planted_lot", "lstm")
-    for run, options in ((linear, {}), (lstm, {"outputs": ["loss"]}), (lstm, {"checked": -1})):
-        with pytest.raises(RelicError):
-            attributed(corpus, run, directory=tmp_path, **options)
+    with pytest.raises(RelicError, match="linear"):
+        attributed(corpus, describe(corpus, "planted_lot", "linear"), directory=tmp_path)
     with pytest.raises(RelicError, match="two or more"):
         tables.attributions(corpus, ["planted_lot"], "lstm", [0])
     assert trained == []
 
 
+def test_examples_are_the_surest_image_and_the_one_most_apart_in_everyones_words():
+    said = [(1, 0.9, "red dog", [3.0, 4.0]), (0, 0.4, "blue dog", [-3.0, 4.0])]
+    said += [(1, 0.6, "dog " * 13, [1.0] * 13), (0, 0.5, "cat", [-1.0])]
+    other = [(1, 0.8, "red", [1.0]), (0, 0.9, "a dog", [0.0, 2.0]), *said[2:]]
+    both = {"of": "probability"}
+    done = made(said, **both) | made(other, captioner="nic", **both) | made(said, seed=5, **both)
+    found = examples(done)
+    assert found["caption"].tolist() == ["red dog", "red", "blue dog", "a dog"]
+    assert found["captioner"].tolist() == ["nic_plus", "nic"] * 2
+    assert found["attributions"].tolist() == ["0.600 0.800", "1.000", "-0.600 0.800", "0.000 1.000"]
+    assert "image_id" not in found
+
+
 def test_recording_replaces_a_run_and_keeps_the_others(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     many = [(i % 2, 0.9 if i % 2 else 0.1, f"null dog{i}", [1.0, 0.1 * i]) for i in range(6)]
-    publish([made(many, seed=0), made(many, seed=1)])
-    publish([made(many, seed=1), made(many, seed=1, of="probability")])
+    publish(made(many, seed=0) | made(many[1:], seed=1))
+    publish(made(many, seed=1))
     known, listed = read_recorded("scores"), read_recorded("words")
-    rows = sorted(zip(known["seed"], known["of"], strict=True))
-    assert rows == [(0, "logit"), (1, "logit"), (1, "probability")]
+    assert known[["seed", "n_test"]].to_numpy().tolist() == [[0, 6], [1, 6]]
     assert set(listed["word"]) == {"null"}  # a word, not a gap; dog0... stand in one caption each
     assert set(listed["captions_with"]) == {6}
+    assert not (tmp_path / "attribution" / "examples.csv").exists()  # captions only when asked for
     assert_described(known)
+
+
+def test_quoted_captions_pass_the_check_of_results(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    said = [(i, 0.5, "a [gender] on a red motorcycle with a dog", [0.1] * 9) for i in (0, 1)]
+    both = {"of": "probability"}
+    three = (
+        made(said, **both)
+        | made(said, captioner="nic", **both)
+        | made(said, captioner="sat", **both)
+    )
+    three = {run: pd.concat([c, c.assign(of="logit")]) for run, c in three.items()}
+    publish(three, quote=True)
+    assert len(read_recorded("examples")) == 6
+    assert privacy.problems(tmp_path) == []
 
 
 def assert_described(known: pd.DataFrame) -> None:
@@ -231,7 +243,7 @@ def assert_described(known: pd.DataFrame) -> None:
 def test_synthetic_runs_are_not_recorded(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     with pytest.raises(RelicError, match="real captions"):
-        publish([made(FOUR, corpus="embedded corpus (synthetic)")])
+        publish(made(FOUR, corpus="embedded corpus (synthetic)"))
 
 
 def test_recorded_files_hold_single_words_and_numbers_only():
@@ -247,13 +259,13 @@ def test_recorded_files_hold_single_words_and_numbers_only():
 def test_without_captions_recorded_runs_are_served_and_others_are_an_error(trained):
     corpus = RecordedCorpus(load_attribute("gender"))
     pair = ["nic_plus", "nic_equalizer"]
-    found, listed = tables.attributions(corpus, pair, "lstm", [0])
+    found, listed, quoted = tables.attributions(corpus, pair, "lstm", [0])
     assert sorted(zip(found["captioner"], found["of"], strict=True)) == [
         (name, of) for name in sorted(pair) for of in ("logit", "probability")
     ]
     assert set(found["source"]) == {"recorded"}
     assert set(found["size"]) == {0}  # not the small run of another classifier
-    assert set(listed["key"]) == set(found["key"])
+    assert set(listed["key"]) == set(quoted["key"]) == set(found["key"])
     with pytest.raises(RelicError, match="seed 7: no attributions"):
         tables.attributions(corpus, pair, "lstm", [0, 7])
 
@@ -263,15 +275,17 @@ def test_a_synthetic_page_rests_on_its_own_runs(trained, monkeypatch, tmp_path):
     monkeypatch.setattr(tables, "SMALL", 80)
     monkeypatch.setattr(tables, "CHECKED", 0)
     corpus = planted_corpus("gender", images=300)
-    found, listed = tables.attributions(corpus, ["planted_none", "planted_lot"], "lstm", [0])
+    pair = ["planted_none", "planted_lot"]
+    found, listed, quoted = tables.attributions(corpus, pair, "lstm", [0])
+    assert quoted["captioner"].tolist() == pair * 2
     assert set(found["source"]) == {"own"}
-    assert [run.captioner for run in trained] == ["planted_none", "planted_lot"]
+    assert [run.captioner for run in trained] == pair
     assert set(listed["key"]) == {run.key for run in trained}
 
 
 def test_with_the_real_captions_the_recorded_runs_are_the_same(real_data, trained):
     """Their fingerprints match, so nothing is trained."""
     corpus = load_corpus("gender", "real")
-    found, _ = tables.attributions(corpus, ["nic_plus", "nic_equalizer"], "lstm", [0])
+    found, *_ = tables.attributions(corpus, ["nic_plus", "nic_equalizer"], "lstm", [0])
     assert set(found["source"]) == {"recorded"}
     assert trained == []

@@ -4,21 +4,19 @@ import re
 
 import pandas as pd
 
-from relic.chapters.attribution import coloured
-from relic.chapters.attribution.coloured import examples, show, word_html
-from relic.data.planted import planted_corpus
+from relic.chapters.attribution.coloured import show, word_html
 
 EVIL = "<script>alert('x')</script>"
 
 
 def card(**other) -> pd.DataFrame:
-    row = {"whose": "NIC+", "image": 12, "y": 0, "p": 0.74, "score": -1.755}
-    words = {"words": ["a", "dog", "&", EVIL], "values": [0.0, 0.5, -0.2, -0.8]}
+    row = {"captioner": "nic_plus", "y": 0, "p": 0.74, "score": -1.755}
+    words = {"caption": f"a dog & {EVIL}", "attributions": "0.0 0.5 -0.2 -0.8"}
     return pd.DataFrame([row | words | other])
 
 
 def test_text_from_captions_is_escaped_everywhere():
-    text = show(card(whose=EVIL, image=EVIL), (EVIL, EVIL), EVIL)
+    text = show(card(captioner=EVIL), (EVIL, EVIL), EVIL)
     assert "<script" not in text
     assert text.count("&lt;script&gt;") == 10  # caption, 4 in the legend, 5 in the card
     assert ">&amp;<sup>" in text
@@ -32,7 +30,7 @@ def test_directions_and_strengths_can_be_read_without_colour():
 
 def test_a_card_has_labels_probability_and_score():
     text = re.sub(r"<[^>]+>", "", show(card(), ("Male", "Female"), ""))
-    assert "image 12 · true Male · predicted Female (0.74, wrong) · attribution score −1.75" in text
+    assert "NIC+ true Male · predicted Female (0.74, wrong) · attribution Male (−1.75)" in text
     right = re.sub(r"<[^>]+>", "", show(card(p=0.1), ("Male", "Female"), ""))
     assert "predicted Male (0.90) ·" in right
 
@@ -40,17 +38,3 @@ def test_a_card_has_labels_probability_and_score():
 def test_a_word_carries_its_number():
     assert word_html("cat", -0.3) == '<span class="zero faint" title="−0.30">cat<sup>−</sup></span>'
     assert 'class="one strong" title="0.45"' in word_html("cat", 0.45)
-
-
-def test_examples_are_two_images_in_everyones_words(monkeypatch):
-    monkeypatch.setattr("relic.measure.classifiers.lstm.HIDDEN", 8)
-    monkeypatch.setitem(coloured.IMAGES, True, 80)
-    corpus = planted_corpus("gender", images=300)
-    found = examples(corpus, ["planted_none", "planted_lot"], "lstm")
-    whose = ["Human", "Faithful (gain 0)", "Strong amplifier (gain 1.5)"]
-    assert found["whose"].tolist() == 2 * whose
-    assert found["image"].nunique() == 2
-    assert found["y"].tolist() == corpus.labels.loc[found["image"]].tolist()
-    said = corpus.captions("planted_lot")[found["image"].iloc[2]].split()
-    assert len(found["words"].iloc[2]) == len(said)  # the caption of that image, masked
-    assert all(abs(sum(row.values) - row.score) < 1e-6 for row in found.itertuples())

@@ -54,6 +54,16 @@ def test_a_caption_does_not_hide_in_a_column_of_descriptions(results):
     assert problem.startswith("gender_score/lic.csv: column 'corpus'")
 
 
+@pytest.mark.parametrize(
+    ("rows", "text", "fine"),
+    [(6, "a dog on a couch", True), (7, "a dog on a couch", False), (1, "a dog " * 7, False)],
+)
+def test_a_few_short_captions_may_be_quoted_in_one_file(results, rows, text, fine):
+    quoted = pd.DataFrame({"caption": [text.strip()] * rows, "p": 0.5})
+    quoted.to_csv(results / "attribution" / "examples.csv", index=False)
+    assert (allowed.problems(results) == []) == fine
+
+
 def test_files_that_are_not_listed_are_found(results):
     (results / "captions.txt").write_text("x")
     (results / "accuracy" / "more.jsonl").write_text("{}")

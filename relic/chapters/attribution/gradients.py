@@ -17,6 +17,7 @@ Dropout is off here: with it, two calls for one caption differ.
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -38,20 +39,13 @@ ROWS = 128  # interpolated captions a pass: with more, BERT-ft takes over 2 GB a
 FINE = 1000  # grid for the gradient of a kinked head
 
 
-class Tokens(NamedTuple):
-    """A caption as a classifier reads it, and the caption of padding it is compared with."""
-
-    ids: tuple[int, ...]
-    baseline: tuple[int, ...]
-    texts: tuple[str, ...]
-
-
 class Parts(NamedTuple):
     """What integrated gradients need of a classifier."""
 
     logits: Callable[[torch.Tensor], torch.Tensor]
     embedding: torch.nn.Module
-    read: Callable[[str], Tokens]
+    # a caption's token ids, those of the padding it is compared with, and the tokens as texts
+    read: Callable[[str], tuple[Sequence[int], Sequence[int], Sequence[str]]]
     modules: tuple[torch.nn.Module, ...]
     # where the head has kinks: the smooth part below it, and the head from there to logits
     states: Callable[[torch.Tensor], torch.Tensor] | None = None
@@ -81,52 +75,40 @@ def attribute(
         return squash(parts.logits(ids))
 
     if parts.states is None or plain:
-        captum = LayerIntegratedGradients(output, parts.embedding)
-        integrate = partial(
-            captum.attribute, n_steps=steps, method="gausslegendre", internal_batch_size=ROWS
-        )
+        captum = LayerIntegratedGradients(output, parts.embedding).attribute
+        how = {"method": "gausslegendre", "internal_batch_size": ROWS}
+        integrate = partial(captum, n_steps=steps, **how)
     else:
         integrate = partial(_by_product, parts=parts, squash=squash, steps=steps)
-    read = {caption: parts.read(caption) for caption in dict.fromkeys(captions)}
-    done = {}
-    for group in _batches(read, steps):
-        rows = _attribute_alike([read[caption] for caption in group], integrate, output)
-        done.update(zip(group, rows, strict=True))
+    read = {caption: parts.read(caption) for caption in captions}
+    done, size = {}, max(1, ROWS // steps)
+    by_length = groupby(
+        sorted(read, key=lambda text: len(read[text][0])), lambda t: len(read[t][0])
+    )
+    for alike in (list(texts) for _, texts in by_length):  # of one length: none is padded
+        for batch in (alike[at : at + size] for at in range(0, len(alike), size)):
+            rows = _attribute_alike([read[text] for text in batch], integrate, output)
+            done |= zip(batch, rows, strict=True)
     return pd.DataFrame([done[caption] for caption in captions])
 
 
-def _batches(read: dict[str, Tokens], steps: int) -> list[list[str]]:
-    """Captions of one length together, so that none is padded; about ROWS passes a batch."""
-    alike: dict[int, list[str]] = {}
-    for caption, tokens in read.items():
-        alike.setdefault(len(tokens.ids), []).append(caption)
-    size = max(1, ROWS // steps)
-    return [group[i : i + size] for group in alike.values() for i in range(0, len(group), size)]
-
-
-def _attribute_alike(batch: list[Tokens], integrate, output) -> list[dict]:
-    device = best_device()
-    ids, baselines = (
-        torch.tensor([getattr(tokens, name) for tokens in batch], device=device)
-        for name in ("ids", "baseline")
-    )
+def _attribute_alike(batch: list[tuple], integrate, output) -> list[dict]:
+    ids, baselines, texts = zip(*batch, strict=True)
+    ids, baselines = (torch.tensor(rows, device=best_device()) for rows in (ids, baselines))
     with torch.no_grad():
         ends, starts = output(ids).double(), output(baselines[:1]).double().expand(len(batch))
     # cuDNN's LSTM has no backward pass in eval mode (captum issue 564); untested, for lack of a GPU.
     with torch.backends.cudnn.flags(enabled=False):
-        values = integrate(ids, baselines)
-    values = values.detach().double().sum(dim=-1)
+        values = integrate(ids, baselines).detach().double().sum(dim=-1)
     deltas = values.sum(dim=1) - (ends - starts)
-    numbers = zip(*(x.cpu().tolist() for x in (values, ends, starts, deltas)), strict=True)
+    numbers = [tensor.cpu().tolist() for tensor in (values, ends, starts, deltas)]
     rows = []
-    for tokens, (value, end, start, delta) in zip(batch, numbers, strict=True):
-        words, joined = join_words(tokens.texts, value)
+    for tokens, value, end, start, delta in zip(texts, *numbers, strict=True):
+        words, joined = join_words(tokens, value)
         norm = float(np.linalg.norm(value))
         score = sum(value) / norm if norm else 0.0  # no word counts: no direction
-        rows.append(
-            {"words": words, "attributions": joined, "norm": norm, "score": score}
-            | {"output": end, "baseline": start, "delta": delta}
-        )
+        row = {"words": words, "attributions": joined, "norm": norm, "score": score}
+        rows.append(row | {"output": end, "baseline": start, "delta": delta})
     return rows
 
 
@@ -134,13 +116,11 @@ def _by_product(ids, baselines, parts: Parts, squash, steps: int) -> torch.Tenso
     """Integrated gradients of a kinked head on smooth states, for captions of one length."""
     nodes = (np.polynomial.legendre.leggauss(steps)[0] + 1) / 2
     grid = (np.arange(FINE) + 0.5) / FINE
-    basis = torch.tensor(
-        BarycentricInterpolator(nodes, np.eye(steps))(grid), dtype=torch.float32, device=ids.device
-    )
+    basis = ids.new_tensor(BarycentricInterpolator(nodes, np.eye(steps))(grid), dtype=torch.float32)
     with torch.no_grad():
         start = parts.embedding(baselines)
         way = parts.embedding(ids) - start
-    alphas = torch.tensor(nodes, dtype=torch.float32, device=ids.device)[:, None, None]
+    alphas = ids.new_tensor(nodes, dtype=torch.float32)[:, None, None]
     path = (start[:, None] + alphas * way[:, None]).flatten(0, 1).requires_grad_()
     hook = parts.embedding.register_forward_hook(lambda *_: path)
     try:
@@ -185,10 +165,9 @@ def _parts(model) -> Parts:
 
 
 def _lstm_parts(model: LSTM) -> Parts:
-    def read(caption: str) -> Tokens:
+    def read(caption: str):
         texts = spacy_tokens(caption) or ("",)  # a caption without tokens is one unknown word
-        ids = tuple(model.ids.get(text, UNK) for text in texts)
-        return Tokens(ids, (PAD,) * len(ids), texts)
+        return [model.ids.get(text, UNK) for text in texts], [PAD] * len(texts), texts
 
     network = model.network
     return Parts(lambda ids: network(ids, None), network.embedding, read, (network,))
@@ -198,10 +177,10 @@ def _bert_parts(model: FineTuned) -> Parts:
     """On the sum of word, position and type embeddings; [CLS] and [SEP] stay in the baseline."""
     padding = padding_piece(model.encoder_name)
 
-    def read(caption: str) -> Tokens:
+    def read(caption: str):
         ids = word_pieces(model.encoder_name, [caption])[0]
         baseline = (ids[0], *[padding] * (len(ids) - 2), ids[-1])
-        return Tokens(ids, baseline, piece_texts(model.encoder_name, ids))
+        return ids, baseline, piece_texts(model.encoder_name, ids)
 
     def states(ids: torch.Tensor) -> torch.Tensor:
         return model.encoder(ids).last_hidden_state[:, 0]
