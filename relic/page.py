@@ -81,11 +81,11 @@ def table_html(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) 
     each = [count(value, "split") if c == "seeds" else str(value) for c, value in values.items()]
     said = ", ".join(text for text in each if text not in caption)
     data = base64.b64encode(frame.to_csv(index=False).encode()).decode()
-    shown, kinds = _cells(frame.drop(columns=shared), decimals)
+    shown, kinds = cells(frame.drop(columns=shared), decimals)
     head = "".join(f'<th scope="col" class="{k}">{_text(c)}</th>' for c, k in kinds.items())
     cell = '<td class="{}">{}</td>'.format
-    cells = [map(cell, kinds.values(), map(_text, row)) for row in shown.itertuples(index=False)]
-    rows = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
+    lines = [map(cell, kinds.values(), map(_text, row)) for row in shown.itertuples(index=False)]
+    rows = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
     told = f"{caption} ({said})" if said else caption
     named = f'class="relic-csv" download="{_text(file)}"'
     link = f'<a {named} href="data:text/csv;base64,{data}">CSV</a>'
@@ -95,30 +95,30 @@ def table_html(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) 
     )
 
 
-def _cells(frame: pd.DataFrame, decimals: int) -> tuple[pd.DataFrame, dict[str, str]]:
+def cells(frame: pd.DataFrame, decimals: int = 1) -> tuple[pd.DataFrame, dict[str, str]]:
     """Every cell as text, and whether a column holds numbers; bounds join what they belong to.
 
     `lic, low, high` become one column; so do bounds without an estimate before them.
     """
-    columns, cells, kinds = list(frame), {}, {}
+    columns, texts, kinds = list(frame), {}, {}
     for at, name in enumerate(columns):
         if name.endswith("high") and name[:-4] + "low" in columns:
             continue
         if name.endswith("low") and name[:-3] + "high" in columns:
             low, high = frame[name], frame[name[:-3] + "high"]
             before = columns[at - 1] if at else ""
-            if before in cells and not before.endswith("high"):
+            if before in texts and not before.endswith("high"):
                 three = zip(frame[before], low, high, strict=True)
-                cells[before] = [span(*each, decimals) for each in three]
+                texts[before] = [span(*each, decimals) for each in three]
             else:
                 title = name[:-3].strip() or "interval"
                 ends = [[number(float(end), decimals) for end in side] for side in (low, high)]
-                cells[title] = [f"[{a}, {b}]" for a, b in zip(*ends, strict=True)]
+                texts[title] = [f"[{a}, {b}]" for a, b in zip(*ends, strict=True)]
                 kinds[title] = "num"
             continue
-        cells[name] = [number(value, decimals) for value in frame[name]]
+        texts[name] = [number(value, decimals) for value in frame[name]]
         kinds[name] = "num" if pd.api.types.is_numeric_dtype(frame[name]) else "text"
-    return pd.DataFrame(cells, index=frame.index), kinds
+    return pd.DataFrame(texts, index=frame.index), kinds
 
 
 def figure_html(figure: plt.Figure, alt: str, caption: str) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 from relic import paths
 from relic.book import book, options
 from relic.book.depends import notebook_files
-from relic.book.execute import read_record
+from relic.book.execute import run_notebook
 from relic.book.profiles import load_profile, notebooks
-from relic.book.runner import Step, notebook_action, run
+from relic.book.runner import Step, run
 from relic.data.load import CHOICES
 from relic.data.upstream import directory_fingerprint
 from relic.errors import RelicError
@@ -35,17 +35,14 @@ def main(arguments: list[str]) -> int:
 
 def build(chosen) -> int:
     """The whole build."""
-    if chosen.data:
-        os.environ[paths.DATA_SETTING] = str(Path(chosen.data).resolve())
-    elif data := paths.real_data():
+    data = Path(chosen.data).resolve() if chosen.data else paths.real_data()
+    if data and not data.is_dir():
+        found = f"{paths.DATA_SETTING}: no directory {data}"
+        raise RelicError(found, mend=f"relic data fetch {data}")
+    if data:
         os.environ[paths.DATA_SETTING] = str(data)  # notebooks run in another directory
-        if not data.is_dir():
-            raise RelicError(
-                f"{paths.DATA_SETTING}: no directory {data}", mend=f"relic data fetch {data}"
-            )
     sets = [*(["corpus=real"] if chosen.data else []), *chosen.sets]
     available = notebooks()
-    complete = load_profile(chosen.profile, available, sets)
     wanted = load_profile(chosen.profile, available, sets, chosen.only)
     book.check_contents(list(available))
     if chosen.workers > 1:  # two kernels with two threads each would slow each other down
@@ -54,12 +51,13 @@ def build(chosen) -> int:
     directory = paths.profile_build(chosen.profile)
     directory.mkdir(parents=True, exist_ok=True)
     with one_build_at_a_time(paths.BUILD / "lock"):
-        return execute_and_compile(chosen, wanted, complete, directory)
+        return execute_and_compile(chosen, wanted, list(available), directory)
 
 
-def execute_and_compile(chosen, wanted: dict, complete: dict, directory: Path) -> int:
+def execute_and_compile(chosen, wanted: dict, every: list[str], directory: Path) -> int:
     """Notebooks, then the book."""
-    steps = notebook_steps(wanted, directory, chosen.timeout)
+    source = commit()
+    steps = [notebook_step(n, p, directory, chosen.timeout, source) for n, p in wanted.items()]
     print(f"profile {chosen.profile}: {count(len(steps), 'notebook')}", file=sys.stderr)
     failures = run(steps, directory, chosen, chosen.workers)
     for name, message in failures.items():
@@ -69,7 +67,7 @@ def execute_and_compile(chosen, wanted: dict, complete: dict, directory: Path) -
     if failures and not chosen.keep_going:
         print("no book is published over a failed run (--keep-going would)", file=sys.stderr)
         return 1
-    problems = run([book.book_step(chosen.profile, directory, complete)], paths.BUILD, chosen)
+    problems = run([book.book_step(chosen.profile, directory, every)], paths.BUILD, chosen)
     if problems:
         print(f"FAILED  {problems.popitem()[1]}", file=sys.stderr)
         return 1
@@ -90,24 +88,20 @@ def one_build_at_a_time(file: Path):
         yield
 
 
-def notebook_steps(wanted: dict[str, dict], directory: Path, timeout: int) -> list[Step]:
-    """A step for each notebook, keyed on source, parameters, modules, lock, records and data."""
-    source, steps = commit(), []
-    for name, parameters in wanted.items():
-        notebook, record = paths.NOTEBOOKS / f"{name}.ipynb", directory / f"{name}.json"
-        data = data_fingerprint(parameters.get("corpus", "embedded"))
-        about = {"parameters": parameters, "data": data, **source}
-        job = {"notebook": name, "source": str(notebook), "directory": str(directory)}
-        step = Step(
-            name=name,
-            action=notebook_action(job | {"timeout": timeout, "about": about}),
-            files=[notebook, paths.ROOT / "requirements.lock", *notebook_files(notebook)],
-            values={"parameters": parameters, "data": data, "in": directory.name},
-            targets=[directory / f"{name}.ipynb", record],
-            changes=partial(changes, record, about),
-        )
-        steps.append(step)
-    return steps
+def notebook_step(name: str, parameters: dict, directory: Path, timeout: int, source: dict) -> Step:
+    """A notebook's step, keyed on source, parameters, modules, lock, records and data."""
+    notebook = paths.NOTEBOOKS / f"{name}.ipynb"
+    data = data_fingerprint(parameters.get("corpus", "embedded"))
+    job = {"notebook": name, "source": str(notebook), "directory": str(directory)}
+    job |= {"timeout": timeout, "about": {"parameters": parameters, "data": data, **source}}
+    given = {f"parameter {key}": value for key, value in parameters.items()}
+    return Step(
+        name=name,
+        action=partial(run_notebook, job),
+        files=[notebook, paths.ROOT / "requirements.lock", *notebook_files(notebook)],
+        given=given | {"data": data, "profile": directory.name},
+        targets=[directory / f"{name}.ipynb", directory / f"{name}.json"],
+    )
 
 
 @cache
@@ -118,20 +112,6 @@ def data_fingerprint(corpus: str) -> str:
     if corpus == "embedded":
         return "embedded"
     return directory_fingerprint(paths.real_data()) if paths.real_data() else "recorded"
-
-
-def changes(file: Path, about: dict) -> list[str]:
-    """How parameters and data differ from those of the last execution, in words."""
-    record = read_record(file)
-    if record is None:
-        return ["never ran"]
-    found = [
-        f"parameter {name}: {record.parameters.get(name)!r} before, {value!r} now"
-        for name, value in about["parameters"].items()
-        if record.parameters.get(name) != value
-    ]
-    found += [f"parameter gone: {n}" for n in record.parameters if n not in about["parameters"]]
-    return found + (["the data changed"] if record.data != about["data"] else [])
 
 
 if __name__ == "__main__":

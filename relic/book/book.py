@@ -6,41 +6,71 @@ import re
 import shutil
 import subprocess
 import sys
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
 from doit.exceptions import TaskFailed
+from tqdm import tqdm
 
 from relic import paths
 from relic.book.depends import files
-from relic.book.execute import read_record
-from relic.book.pages import notebook_page, status_page
+from relic.book.execute import FAILED, OK, Record, read_record
 from relic.book.runner import Step
 from relic.errors import RelicError
 
-STATUS_PAGE = "status.md"
+STATUS = "status.md"  # a template, filled with what became of the notebooks
+WORDS = {"": "not run", OK: "✓ ok", FAILED: "✗ failed"}
+NOT_RUN = """{title}
+
+:::{{warning}}
+This page {state} in this build. `./run_all.sh --only {name}` runs it.
+:::"""
+FAILURE = """:::{{danger}} {title}
+{error}
+:::"""
+ADDED = {"injected-parameters", "papermill-error-cell-tag"}  # cells of papermill's, by tag
 
 
-def book_step(profile: str, directory: Path, notebooks: dict[str, dict]) -> Step:
+def book_step(profile: str, directory: Path, notebooks: list[str]) -> Step:
     """Compile when a source, an executed notebook, its record or a value of the pages changed."""
-    sources = [
-        p for p in sorted(paths.BOOK.rglob("*")) if p.is_file() and paths.BUILD not in p.parents
-    ]
-    executed = [
-        p
-        for n in notebooks
-        for e in (".json", ".ipynb", ".failed.ipynb")
-        if (p := directory / f"{n}{e}").exists()
-    ]
-    declared = [paths.RESULTS / "grid.yml", paths.RESULTS / "provenance.json"]
-    declared = [p for p in [*declared, paths.ROOT / "CITATION.cff"] if p.exists()]
+    sources = [p for p in sorted(paths.BOOK.rglob("*")) if paths.BUILD not in p.parents]
+    ends = (".json", ".ipynb", ".failed.ipynb")
+    sources += [directory / f"{name}{end}" for name in notebooks for end in ends]
+    sources += [paths.RESULTS / "grid.yml", paths.RESULTS / "provenance.json"]
+    sources += [paths.ROOT / "CITATION.cff"]
     return Step(
         name="book",
-        action=lambda: compile_book(profile, directory, list(notebooks)),
-        files=[*sources, *executed, *declared, *files("import relic.book.book")],
-        values={"profile": profile, "notebooks": list(notebooks)},
+        action=lambda: compile_book(profile, directory, notebooks),
+        files=[p for p in sources if p.is_file()] + files("import relic.book.book"),
+        given={"profile": profile, "notebooks": notebooks},
         targets=[paths.HTML / "index.html"],
     )
+
+
+def compile_book(profile: str, directory: Path, notebooks: list[str]):
+    """Build the book from a clean stage and swap it in; the old one stays until then."""
+    stage, made = paths.BUILD / "stage", paths.BUILD / "made"
+    for old in (stage, made):
+        shutil.rmtree(old, ignore_errors=True)
+    shutil.copytree(paths.BOOK, stage, ignore=shutil.ignore_patterns("_build"))
+    records = {name: read_record(directory / f"{name}.json") for name in notebooks}
+    (stage / "notebooks").mkdir()
+    for name, record in records.items():
+        page = json.dumps(notebook_page(name, directory, record))
+        (stage / "notebooks" / f"{name}.ipynb").write_text(page, encoding="utf-8")
+    try:
+        fill(stage)
+    except RelicError as error:
+        return TaskFailed(str(error))
+    template = (stage / STATUS).read_text(encoding="utf-8")
+    (stage / STATUS).write_text(status_page(template, profile, records), encoding="utf-8")
+    if problem := jupyter_book(stage, made):
+        return TaskFailed(problem)
+    publish(made / "_build" / "html")
+    shutil.rmtree(made, ignore_errors=True)
+    return True
 
 
 def fill(stage: Path) -> None:
@@ -56,29 +86,6 @@ def fill(stage: Path) -> None:
     config = yaml.safe_load(file.read_text(encoding="utf-8"))
     config["parse"]["myst_substitutions"] = found
     file.write_text(yaml.safe_dump(config, allow_unicode=True, width=10**9), encoding="utf-8")
-
-
-def compile_book(profile: str, directory: Path, notebooks: list[str]) -> bool:
-    """Build the book from a clean stage and swap it in; the old one stays until then."""
-    stage, made = paths.BUILD / "stage", paths.BUILD / "made"
-    for old in (stage, made):
-        shutil.rmtree(old, ignore_errors=True)
-    shutil.copytree(paths.BOOK, stage, ignore=shutil.ignore_patterns("_build"))
-    records = {name: read_record(directory / f"{name}.json") for name in notebooks}
-    for name in notebooks:
-        page = stage / "notebooks" / f"{name}.ipynb"
-        page.parent.mkdir(exist_ok=True)
-        page.write_text(json.dumps(notebook_page(name, directory, records[name])), encoding="utf-8")
-    try:
-        fill(stage)
-    except RelicError as error:
-        return TaskFailed(str(error))
-    (stage / STATUS_PAGE).write_text(status_page(profile, records), encoding="utf-8")
-    if problem := jupyter_book(stage, made):
-        return TaskFailed(problem)
-    publish(made / "_build" / "html")
-    shutil.rmtree(made, ignore_errors=True)
-    return True
 
 
 def jupyter_book(stage: Path, made: Path) -> str:
@@ -118,11 +125,93 @@ def check_contents(notebooks: list[str]) -> None:
     except (OSError, yaml.YAMLError) as error:
         raise RelicError(f"book/_toc.yml: {error}") from error
     listed = set(re.findall(r"(?:file|root): (\S+)", yaml.safe_dump(contents)))
-    made = {f"notebooks/{name}" for name in notebooks} | {Path(STATUS_PAGE).stem}
-    missing = sorted(made - listed - {Path(STATUS_PAGE).stem})
-    absent = sorted(f for f in listed - made if not (paths.BOOK / f"{f}.md").exists())
-    if missing or absent:
-        raise RelicError(
-            f"book/_toc.yml: {', '.join(missing + absent)}",
-            expected="every notebook listed, and every page listed to exist",
+    made = {f"notebooks/{name}" for name in notebooks}
+    absent = {f for f in listed - made if not (paths.BOOK / f"{f}.md").exists()}
+    if wrong := sorted((made - listed) | absent):
+        expected = "every notebook listed, and every page listed to exist"
+        raise RelicError(f"book/_toc.yml: {', '.join(wrong)}", expected=expected)
+
+
+def notebook_page(name: str, directory: Path, record: Record | None) -> dict:
+    """The executed notebook as a page: injected cell and progress bars out, failure on top."""
+    failed = record is not None and record.status == FAILED
+    file = directory / f"{name}{'.failed' if failed else ''}.ipynb"
+    done = record is not None and record.status in (OK, FAILED) and file.exists()
+    source = file if done else paths.NOTEBOOKS / f"{name}.ipynb"
+    page = json.loads(source.read_text(encoding="utf-8"))
+    cells = [c for c in page["cells"] if not ADDED & set(c["metadata"].get("tags", []))]
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            cell["outputs"] = [o for o in cell["outputs"] if o.get("name") != "stderr"]
+    starts = ["".join(cell["source"]).partition("\n")[0] for cell in cells]
+    title = next((i for i, line in enumerate(starts) if line.startswith("# ")), -1)
+    if not done:
+        state = "failed before its first cell" if failed else "was not run"
+        heading = starts[title] if title >= 0 else f"# {name}"
+        cells = [_markdown(NOT_RUN.format(title=heading, state=state, name=name))]
+    elif failed:
+        told = FAILURE.format(title="This page failed", error=literal(record.failure))
+        cells.insert(
+            title + 1, _markdown(told.replace("\n:::", "\n\nWhat it shows ends there.\n:::"))
         )
+    return page | {"cells": cells}
+
+
+def _markdown(text: str) -> dict:
+    return {"cell_type": "markdown", "id": "relic-added", "metadata": {}, "source": text}
+
+
+def status_page(template: str, profile: str, records: dict[str, Record | None]) -> str:
+    """The status page, from our records."""
+    known = [record for record in records.values() if record]
+    bad = [record for record in known if record.status == FAILED]
+    ran = sum(record.status == OK for record in known)
+    summary = f"{ran} of {len(records)} notebooks ran."
+    summary = "All notebooks ran." if ran == len(records) else summary
+    given = {r.notebook: ", ".join(f"{k} = {v}" for k, v in r.parameters.items()) for r in known}
+    lines = [
+        "| notebook | status | seconds |",
+        "|---|---|---:|",
+        *map(_row, records, records.values()),
+    ]
+    return template.format(
+        profile=profile,
+        now=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
+        summary=f"**{len(bad)} of {len(records)} notebooks failed.**" if bad else summary,
+        shared=_shared(known) if known else "",
+        notebooks="\n".join(lines),
+        failures="\n\n".join(
+            FAILURE.format(title=r.notebook, error=literal(r.failure)) for r in bad
+        ),
+        rebuilt=_rebuilt(),
+        parameters="\n".join(f"- {name}: {literal(text)}" for name, text in given.items() if text),
+        total=tqdm.format_interval(sum(record.seconds for record in known)),
+    )
+
+
+def _shared(records: list[Record]) -> str:
+    """When, at which commit and on which data the notebooks ran; mostly the same for all."""
+    started = sorted(time.strftime("%Y-%m-%d %H:%M", time.gmtime(r.started)) for r in records)
+    commits = dict.fromkeys(f"`{r.commit}`" + (" with changes" if r.dirty else "") for r in records)
+    data = dict.fromkeys(f"`{r.data[:12]}`" for r in records)
+    return f"Started between {started[0]} and {started[-1]} UTC; commit {', '.join(commits)}; data {', '.join(data)}."
+
+
+def _rebuilt() -> str:
+    """How far runs of this machine's store on the real captions lie from the recorded ones."""
+    nothing = "Nothing was trained here on the real captions: what pages show is the record."
+    if not any(paths.runs().glob("*")):
+        return nothing
+    from relic.book.values import rebuilt
+
+    return rebuilt() or nothing
+
+
+def _row(name: str, record: Record | None) -> str:
+    said = WORDS.get(record.status if record else "", "interrupted")
+    return f"| [{name}](notebooks/{name}.ipynb) | {said} | {f'{record.seconds:.1f}' if record else ''} |"
+
+
+def literal(text: str) -> str:
+    """Text that Markdown shows as it is: in a code span nothing but a backtick has a meaning."""
+    return "`" + text.replace("`", "'").replace("\n", " ") + "`"

@@ -7,10 +7,13 @@ notebook has a record of ours, `NAME.json`: running, ok or failed, with the cell
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from doit.exceptions import TaskFailed
 
 from relic.whole import write_whole
 
@@ -51,48 +54,49 @@ def read_record(file: Path) -> Record | None:
         return None
 
 
+def run_notebook(job: dict):
+    """The build's side: execute a notebook in its own process; pydoit's failure where it failed."""
+    file = Path(job["directory"]) / f"{job['notebook']}.json"
+    file.unlink(missing_ok=True)  # an old failure is not this one's
+    command, told = [sys.executable, "-m", "relic.book.execute"], {**job, "build": os.getpid()}
+    options = {"text": True, "errors": "replace", "capture_output": True}
+    process = subprocess.run(command, input=json.dumps(told), **options)
+    if process.returncode == 0:
+        return True
+    record = read_record(file) or Record(job["notebook"], RUNNING)
+    if record.status != FAILED:  # it could not even write its record
+        last = (process.stderr.strip().splitlines() or ["no message"])[-1]
+        record.error = f"the process ended with status {process.returncode}: {last}"
+        record.status = FAILED
+        record.write(file)
+    return TaskFailed(record.failure)
+
+
 def execute(job: dict) -> bool:
     """Run a notebook as the job says; True when every cell ran."""
     import papermill  # late: the build itself does not need it
-    from papermill.engines import NBClientEngine, papermill_engines
 
     name, out = job["notebook"], Path(job["directory"])
     executed, failed, running = (out / f"{name}{end}.ipynb" for end in ("", ".failed", ".running"))
     for stale in (executed, failed, running):
         stale.unlink(missing_ok=True)
-    record = Record(name, RUNNING, started=time.time(), **job["about"])
-    file = out / f"{name}.json"
-
-    class Engine(NBClientEngine):
-        """papermill's engine, with a record of the cell at work."""
-
-        @classmethod
-        def execute_managed_notebook(cls, nb_man, kernel_name, **options):
-            code = [i for i, cell in enumerate(nb_man.nb.cells) if cell.cell_type == "code"]
-            start = nb_man.cell_start
-
-            def cell_start(cell, cell_index=None, **kwargs):
-                if cell_index in code:
-                    record.cell, record.cells = code.index(cell_index) + 1, len(code)
-                    record.write(file)
-                return start(cell, cell_index, **kwargs)
-
-            nb_man.cell_start = cell_start
-            return super().execute_managed_notebook(nb_man, kernel_name, **options)
-
-    papermill_engines.register("relic", Engine)
+    about, file = job["about"], out / f"{name}.json"
+    cells = json.loads(Path(job["source"]).read_text(encoding="utf-8"))["cells"]
+    code = sum(cell["cell_type"] == "code" for cell in cells) + bool(
+        about["parameters"]
+    )  # injected
+    record = Record(name, RUNNING, cells=code, started=time.time(), **about)
     record.write(file)
+
+    def begins(cell, cell_index):
+        if cell.cell_type == "code":
+            record.cell += 1
+            record.write(file)
+
     try:
-        papermill.execute_notebook(
-            job["source"],
-            running,
-            parameters=job["about"]["parameters"],
-            engine_name="relic",
-            kernel_name="python3",
-            progress_bar=False,
-            execution_timeout=job["timeout"] or None,
-            cwd=out,
-        )
+        options = {"parameters": about["parameters"], "kernel_name": "python3", "cwd": out}
+        options |= {"progress_bar": False, "execution_timeout": job["timeout"] or None}
+        papermill.execute_notebook(job["source"], running, on_cell_start=begins, **options)
         record.status = OK
     except Exception as error:  # whatever went wrong, the record says it
         record.status, record.error = FAILED, _one_line(error)
@@ -121,14 +125,9 @@ def die_with_parent(build: int) -> None:
         sys.exit("the build is gone")
 
 
-def main() -> int:
-    """Read a job from standard input, execute it; the record holds the outcome."""
-    job = json.load(sys.stdin)
-    die_with_parent(job["build"])
+if __name__ == "__main__":  # a job on standard input; the record holds the outcome
+    told = json.load(sys.stdin)
+    die_with_parent(told["build"])
     # jsonschema would spend 2.3 s importing this for a check that notebooks never make
     sys.modules["rfc3987_syntax"] = None
-    return 0 if execute(job) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(not execute(told))

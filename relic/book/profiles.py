@@ -5,8 +5,8 @@ maps parameter names to values; a key that is a notebook's name holds overrides 
 """
 
 import ast
+import contextlib
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
@@ -14,112 +14,73 @@ import yaml
 from relic import paths
 from relic.errors import RelicError
 
-TYPES = {"int": int, "float": float, "str": str, "bool": bool, "list": list}
+TYPES = (int, float, str, bool, list)
+Parameters = dict[
+    str, dict
+]  # notebook name -> parameter -> default, or value; a default has its type
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A notebook parameter: its type's name and its default."""
-
-    type: str
-    default: object
-
-    def accepts(self, value) -> bool:
-        """Is the value of this type? A whole number is a fine float; True is no number."""
-        if self.type == "float":
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        return isinstance(value, TYPES[self.type]) and (
-            self.type == "bool" or not isinstance(value, bool)
-        )
-
-
-def notebook_parameters(notebook: Path) -> dict[str, Parameter]:
-    """Parameters of a notebook, in order."""
+def notebook_parameters(notebook: Path) -> dict:
+    """Parameters of a notebook with their defaults, in order."""
+    named = ", ".join(kind.__name__ for kind in TYPES)
+    expected = f"`name: type = value  # meaning`, a plain value, type one of {named}"
     try:
-        sources = [
-            "".join(cell["source"])
-            for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-            if "parameters" in cell.get("metadata", {}).get("tags", [])
-        ]
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        tagged = [c for c in cells if "parameters" in c.get("metadata", {}).get("tags", [])]
+        nodes = ast.parse("\n".join("".join(cell["source"]) for cell in tagged)).body
+    except SyntaxError as error:
+        raise RelicError(f"{notebook.name}, parameters cell: {error}", expected=expected) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RelicError(f"{notebook} is not a notebook: {error!r}") from error
-    expected = f"`name: type = value  # meaning`, a plain value, type one of {', '.join(TYPES)}"
-    where = f"{notebook.name}, parameters cell"
-    try:
-        nodes = ast.parse("\n".join(sources)).body
-    except SyntaxError as error:
-        raise RelicError(f"{where}: {error}", expected=expected) from error
     found = {}
     for node in nodes:
         try:
             kind, default = ast.unparse(node.annotation), ast.literal_eval(node.value)
-            parameter = Parameter(kind, default)
-            if not parameter.accepts(default):
+            if type(default) not in TYPES or type(default).__name__ != kind:
                 raise ValueError(default)
-            found[node.target.id] = parameter
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise RelicError(f"{where}: {ast.unparse(node)}", expected=expected) from error
+            found[node.target.id] = default
+        except (AttributeError, TypeError, ValueError) as error:
+            where = f"{notebook.name}, parameters cell: {ast.unparse(node)}"
+            raise RelicError(where, expected=expected) from error
     return found
 
 
-def notebooks(directory: Path = paths.NOTEBOOKS) -> dict[str, dict[str, Parameter]]:
+def notebooks(directory: Path = paths.NOTEBOOKS) -> Parameters:
     """All notebooks by name, with their parameters, in the order of their names."""
     return {file.stem: notebook_parameters(file) for file in sorted(directory.glob("*.ipynb"))}
 
 
 def load_profile(
     profile: str,
-    available: dict[str, dict[str, Parameter]],
+    available: Parameters,
     sets: list[str] = (),
     only: list[str] = (),
     directory: Path = paths.PARAMS,
-) -> dict[str, dict]:
+) -> Parameters:
     """Notebook name -> its complete parameters under a profile and `--set`."""
-    wanted = _chosen(only, available)
-    values = {
-        name: {key: parameter.default for key, parameter in parameters.items()}
-        for name, parameters in available.items()
-    }
-    file = directory / f"{profile}.yml"
-    _apply(values, available, _read(file), file.name)
-    for text in sets:
-        key, _, value = text.partition("=")
-        notebook, dot, parameter = key.rpartition(".")
-        try:
-            value = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise RelicError(
-                f"--set {text}: {error}", expected="a YAML value, e.g. [0, 12]"
-            ) from error
-        _apply(
-            values,
-            available,
-            {notebook: {parameter: value}} if dot else {key: value},
-            f"--set {text}",
-        )
-    return {name: values[name] for name in wanted}
+    values = {name: dict(defaults) for name, defaults in available.items()}
+    chosen = {_chosen(name, available) for name in only} or set(available)
+    for source, overrides in [_read(directory / f"{profile}.yml"), *map(_setting, sets)]:
+        # what is for one notebook comes last, wherever it stands in the file
+        for key, value in sorted(overrides.items(), key=lambda item: isinstance(item[1], dict)):
+            one = key in available and isinstance(value, dict)
+            for inner, each in value.items() if one else [(key, value)]:
+                _set(values, available, [key] if one else list(available), inner, each, source)
+    return {name: values[name] for name in available if name in chosen}
 
 
-def _chosen(only: list[str], available: dict) -> list[str]:
-    """Notebooks asked for; a unique beginning such as `00` is enough."""
-    if not only:
-        return list(available)
-    chosen = set()
-    for name in only:
-        name = name.removesuffix(".ipynb").split("/")[-1]
-        fits = [known for known in available if known == name] or [
-            known for known in available if known.startswith(name)
-        ]
-        if len(fits) != 1:
-            raise RelicError(
-                f"--only {name}: {'no notebook' if not fits else 'several notebooks'} of that name",
-                expected=f"one of {', '.join(available)}",
-            )
-        chosen.add(fits[0])
-    return [name for name in available if name in chosen]
+def _chosen(name: str, available: Parameters) -> str:
+    """The notebook asked for; a unique beginning such as `00` is enough."""
+    name = name.removesuffix(".ipynb").split("/")[-1]
+    fits = [n for n in available if n == name] or [n for n in available if n.startswith(name)]
+    if len(fits) != 1:
+        found = f"--only {name}: {'several notebooks' if fits else 'no notebook'} of that name"
+        raise RelicError(found, expected=f"one of {', '.join(available)}")
+    return fits[0]
 
 
-def _read(file: Path) -> dict:
+def _read(file: Path) -> tuple[str, dict]:
+    """A profile: its file's name, and its overrides."""
     if not file.is_file():
         known = sorted(path.stem for path in file.parent.glob("*.yml"))
         raise RelicError(f"no profile {file.stem!r}", expected=f"one of {', '.join(known)}")
@@ -129,46 +90,40 @@ def _read(file: Path) -> dict:
         raise RelicError(f"{file}: {error}", expected="YAML: parameter: value") from error
     if not isinstance(content, dict):
         raise RelicError(f"{file} holds a {type(content).__name__}", expected="parameter: value")
-    return content
+    return file.name, content
 
 
-def _apply(values, available, overrides: dict, source: str) -> None:
-    """Set each override where the parameter exists; refuse unknown names and wrong types.
-
-    What is for one notebook comes last, wherever it stands in the file.
-    """
-    for key, value in sorted(overrides.items(), key=lambda item: isinstance(item[1], dict)):
-        key = str(key)
-        if key in available and isinstance(value, dict):
-            for inner, inner_value in value.items():
-                _set(values, available, [key], str(inner), inner_value, source)
-        else:
-            _set(values, available, list(available), key, value, source)
+def _setting(text: str) -> tuple[str, dict]:
+    """The same of a `--set`."""
+    key, _, value = text.partition("=")
+    notebook, dot, parameter = key.rpartition(".")
+    try:
+        value = yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        found = f"--set {text}: {error}"
+        raise RelicError(found, expected="a YAML value, e.g. [0, 12]") from error
+    return f"--set {text}", {notebook: {parameter: value}} if dot else {key: value}
 
 
-def _set(values, available, names: list[str], key: str, value, source: str) -> None:
+def _set(values: Parameters, available: Parameters, names: list[str], key, value, source: str):
+    """Set a parameter wherever it exists; refuse an unknown name and a wrong type."""
     holders = [name for name in names if key in available[name]]
     if not holders:
         allowed = sorted({known for name in names for known in available[name]})
         where = f"{names[0]}: " if len(names) == 1 else ""
         raise RelicError(
-            f"{source}: {where}unknown parameter {key!r}",
+            f"{source}: {where}unknown parameter {str(key)!r}",
             expected=f"one of {', '.join(allowed) or '(this notebook has none)'}",
         )
     for name in holders:
-        parameter = available[name][key]
-        value = _as_number(value) if parameter.type == "float" else value
-        if not parameter.accepts(value):
+        default = available[name][key]
+        fit = value
+        if type(default) is float and type(value) in (int, str):  # YAML reads 5e-5 as text
+            with contextlib.suppress(ValueError):
+                fit = float(value)
+        if type(fit) is not type(default):
             raise RelicError(
                 f"{source}: {key} = {value!r} ({type(value).__name__})",
-                expected=f"{key}: {parameter.type}, e.g. {parameter.default!r} (in {name})",
+                expected=f"{key}: {type(default).__name__}, e.g. {default!r} (in {name})",
             )
-        values[name][key] = value
-
-
-def _as_number(value):
-    """YAML reads 5e-5 as text; people mean a number."""
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
+        values[name][key] = fit

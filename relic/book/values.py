@@ -1,7 +1,7 @@
 """Values of the book's pages, computed from the record when the book is compiled.
 
-One nested dictionary of text, which pages name as `{{ group.name }}` or `{{ group.name.field }}`.
-Numbers are written by `relic.numbers`; tables and figures are HTML that stands alone on its line.
+One nested dictionary, which pages name as `{{ group.name }}` or `{{ group.name.field }}`. Functions give
+numbers, estimates or (mean, low, high); `text` writes them, tables and figures are HTML on one line.
 """
 
 import json
@@ -25,6 +25,7 @@ from relic.errors import RelicError
 from relic.judge import claims
 from relic.judge.claims import SYMBOLS
 from relic.judge.lic import RECIPES, intervals, labelled, lic_table, mean_over_captioners
+from relic.judge.stats import Estimate
 from relic.measure.store import Store
 from relic.numbers import count, number, span
 from relic.page import figure_html, table_html
@@ -38,24 +39,24 @@ from relic.records.tables import read_record, read_table
 
 ATTRIBUTES = ("gender", "race", "age")
 SOURCES = {OURS: "our runs", **PAPERS, SHEET: "Türk et al., by split"}
-COUNTS = ("seeds", "surely", "captioners")  # of a verdict
-ABSENT = {"word": "not judged yet", "number": "–", "whose": "–", "n_test": "–"}
-ABSENT |= {"seeds": "0", "surely": "–", "captioners": "–"}
+ABSENT = dict.fromkeys("number whose n_test surely captioners".split(), "–")
+ABSENT |= {"word": "not judged yet", "seeds": "0"}
 EXAMPLE = 449400  # the image whose captions the landing page quotes
 EQUAL_SIZE = 2190  # gender images, as many as race has
 EQUALIZER, NIC_PLUS = claims.PAIRS[0]
 NINE = list(published("captioners")["captioner"])  # the papers' captioners
+GRIDS = [f"lstm {part}" for part in ("upstream", "paired LIC_M", "paired LIC_D", "vocabulary")]
+GRIDS += [f"bert-{part} LIC_{side}" for part in ("ft", "pre") for side in "MD"]
+CANDIDATE = 0.2  # what splits share, in the candidate interval beside 1/9
 
 
 def values() -> dict:
-    """Everything the pages may name."""
+    """Everything the pages may name, as text."""
     verdicts, runs = judge_all(), read_recorded()
     lic = {name: _lic(name) for name in ATTRIBUTES}
-    return {
-        "claim1": {name: _verdict(verdicts, "1", name) for name in ATTRIBUTES},
-        "claim2": {name: _verdict(verdicts, "2", name) for name in ATTRIBUTES},
+    found = {f"claim{n}": {a: _verdict(verdicts, n, a) for a in ATTRIBUTES} for n in "124"}
+    found |= {
         "claim3": claim_3(verdicts, lic),
-        "claim4": {name: _verdict(verdicts, "4", name) for name in ATTRIBUTES},
         "lic": {name: levels(table) for name, table in lic.items()},
         "unseen": {name: unseen(name) for name in ("gender", "race")},
         "lstm": {f"claim{n}": _verdict(verdicts, n, "gender", "lstm") for n in "24"},
@@ -78,8 +79,17 @@ def values() -> dict:
         "batching": {"lstm": batching(runs)},
         "wrong": {name: wrong(name) for name in ATTRIBUTES},
         "age": age(),
-        "audit": {"table": audit_example(), **audit_sizes()},
+        "audit": audit(),
     }
+    return text(found)
+
+
+def text(value):
+    """What a page shows: numbers as `relic.numbers` writes them, estimates with their intervals."""
+    if isinstance(value, dict):
+        return {key: text(each) for key, each in value.items()}
+    value = value.interval() if isinstance(value, Estimate) else value
+    return span(*value) if isinstance(value, tuple) else number(value)
 
 
 def _lic(attribute: str, seen: str = "all", **choices) -> pd.DataFrame:
@@ -87,19 +97,15 @@ def _lic(attribute: str, seen: str = "all", **choices) -> pd.DataFrame:
 
 
 def _verdict(verdicts: pd.DataFrame, claim: str, attribute: str, classifier: str = MAIN) -> dict:
-    """One of our verdicts as text; claim 1 is about all classifiers."""
+    """One of our verdicts; claim 1 is about all classifiers."""
     kept = verdicts.query("source == @OURS and claim == @claim and attribute == @attribute")
     kept = kept if claim == "1" else kept[kept["classifier"] == classifier]
     if kept.empty:
-        return dict(ABSENT)
-    row, decimals = kept.iloc[0], 2 if claim == "1" else 1
-    return {
-        "word": f"{SYMBOLS[row['word']]} {row['word']}",
-        "number": span(row["estimate"], row["low"], row["high"], decimals),
-        "whose": row["whose"],
-        "n_test": number(round(row["n_test"])),
-        **{name: number(int(row[name])) for name in COUNTS},
-    }
+        return ABSENT
+    row = kept.iloc[0]
+    told = {name: row[name] for name in ABSENT if name in row} | {"n_test": round(row["n_test"])}
+    told["number"] = (row["estimate"], row["low"], row["high"], 2 if claim == "1" else 1)
+    return told | {"word": f"{SYMBOLS[row['word']]} {row['word']}"}
 
 
 def claim_3(verdicts: pd.DataFrame, lic: dict[str, pd.DataFrame]) -> dict:
@@ -107,26 +113,25 @@ def claim_3(verdicts: pd.DataFrame, lic: dict[str, pd.DataFrame]) -> dict:
     equal = _lic("gender", size=EQUAL_SIZE)
     shares = [scores.normalised(lic[name]) for name in ("gender", "race")]
     return {
-        "normalised": _span(claims.mean_less_than_gender(*shares, scores.NORMALISED)),
+        "normalised": claims.mean_less_than_gender(*shares, scores.NORMALISED),
         "lic_model": _verdict(verdicts, "3 (LIC_M)", "race"),
         "lic": _verdict(verdicts, "3 (LIC)", "race"),
-        "mean": _span(claims.mean_less_than_gender(lic["gender"], lic["race"])),
-        "equal_size": _span(claims.mean_less_than_gender(equal, lic["race"])),
+        "mean": claims.mean_less_than_gender(lic["gender"], lic["race"]),
+        "equal_size": claims.mean_less_than_gender(equal, lic["race"]),
     }
 
 
 def levels(lic: pd.DataFrame) -> dict:
     """Least and largest LIC of the captioners, their mean, and how many intervals leave out 0."""
-    table = intervals(lic)
-    least, most = table.loc[table["lic"].idxmin()], table.loc[table["lic"].idxmax()]
+    table = intervals(lic).set_index("captioner")
     return {
-        "least": number(least["lic"]),
-        "least_captioner": least["captioner"],
-        "most": number(most["lic"]),
-        "most_captioner": most["captioner"],
-        "mean": _span(mean_over_captioners(lic)),
-        "apart_from_0": str(int(((table["low"] > 0) | (table["high"] < 0)).sum())),
-        "captioners": str(len(table)),
+        "least": table["lic"].min(),
+        "least_captioner": table["lic"].idxmin(),
+        "most": table["lic"].max(),
+        "most_captioner": table["lic"].idxmax(),
+        "mean": mean_over_captioners(lic),
+        "apart_from_0": ((table["low"] > 0) | (table["high"] < 0)).sum(),
+        "captioners": len(table),
     }
 
 
@@ -134,26 +139,16 @@ def unseen(attribute: str) -> dict:
     """The same on captions that training did not hold, LIC_D on the same test images."""
     lic = _lic(attribute, seen="unseen")
     judged, lead = claims.amplification(lic), claims.equalizer(lic)
-    grouped = lic_table(recorded(attribute=attribute, classifier=MAIN, split="grouped"))
     return levels(lic) | {
-        "grouped": _span(mean_of_folds(grouped)),
-        "surely": str(judged.surely),
-        "word": f"{judged.symbol} {judged.word}",
-        "lead": span(lead.estimate, lead.low, lead.high),
+        "grouped": mean_of_folds(_lic(attribute, split="grouped")),
+        "surely": judged.surely,
+        "lead": (lead.estimate, lead.low, lead.high),
         "lead_word": f"{lead.symbol} {lead.word}",
     }
 
 
 def landing() -> dict:
-    """What the landing page shows besides verdicts."""
-    cited = yaml.safe_load((paths.ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    where = cited.get("repository-code", "not public yet")
-    shown = {"repository": where, "doi": cited.get("doi", "none yet"), "version": __version__}
-    return shown | {"figure": landing_figure(), "date": f"{date.today():%d %B %Y}"}
-
-
-def landing_figure() -> str:
-    """Gender LIC of the nine captioners, a colour a classifier, the papers' values in pale."""
+    """What the landing page shows besides verdicts: gender LIC by classifier, the papers' in pale."""
     table = intervals(lic_table(recorded(attribute="gender", recipe=list(RECIPES.values()))))
     ours = dict(zip(table["classifier"].str.split(" ").str[0], table["classifier"], strict=True))
     printed = papers_tables("gender")
@@ -166,48 +161,40 @@ def landing_figure() -> str:
         "Pale bars: the papers' printed values for the same classifier. Right of 0, the captioner amplifies."
     )
     alt = "LIC of nine captioners for gender by classifier, with intervals, beside the papers' values."
-    drawn = figure_html(axes.figure, alt, caption)
+    figure = _block(figure_html(axes.figure, alt, caption))
     plt.close(axes.figure)
-    return _block(drawn)
+    cited = yaml.safe_load((paths.ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    where = cited.get("repository-code", "not public yet")
+    told = {"repository": where, "doi": cited.get("doi", "none yet"), "version": __version__}
+    return told | {"figure": figure, "date": f"{date.today():%d %B %Y}"}
 
 
 def learned(classifier: str) -> dict:
     """How well a classifier orders captions by gender on either side (AUC), and its mean LIC."""
     runs = recorded(attribute="gender", classifier=classifier, recipe=RECIPES[classifier])
     auc = runs.frame.groupby("side")["auc"].mean()
-    return {
-        "human": number(auc["human"]),
-        "model": number(auc["model"]),
-        "lic": _span(mean_over_captioners(lic_table(runs))),
-    }
+    return {**auc, "lic": mean_over_captioners(lic_table(runs))}
 
 
 def curve(attribute: str) -> dict:
     """Mean LIC at the smallest and at the largest training set of the learning curves."""
     kept = read_learning("curves").query("attribute == @attribute and captions == 1")
     means = curves.mean_curve(curves.by_size(kept[kept["images"] == curves.EVERY]))
-    ends = {"few": means.iloc[0], "all": means.iloc[-1]}
-    return {
-        name: {
-            "images": number(int(row["training images"])),
-            "lic": span(row["difference"], row["difference low"], row["difference high"]),
-        }
-        for name, row in ends.items()
-    }
+    lic = means[["difference", "difference low", "difference high"]].itertuples(index=False)
+    ends = [{"images": n, "lic": of} for n, of in zip(means["training images"], lic, strict=True)]
+    return {"few": ends[0], "all": ends[-1]}
 
 
 def newer() -> dict:
     """Captioners since the papers: those trained on COCO less the nine, and the control."""
-    asked = {"corpus": corpus_name("Karpathy test"), "attribute": "gender", "classifier": MAIN}
-    lic = lic_table(recorded(**asked))
-    own = lic[lic["captioner"].map(since.group) == "COCO"]
-    control = lic[lic["captioner"].map(since.group) == since.CONTROL]
-    judged = claims.amplification(own)
+    lic = _lic("gender", corpus=corpus_name("Karpathy test"))
+    group = lic["captioner"].map(since.group)
+    judged = claims.amplification(lic[group == "COCO"])
     return {
-        "less": _span(since.ahead(lic, "COCO")),
+        "less": since.ahead(lic, "COCO"),
         "surely": f"{judged.surely} of {judged.captioners}",
-        "control": _span(mean_over_captioners(control)),
-        "n_test": number(round(lic["n_test"].mean())),
+        "control": mean_over_captioners(lic[group == since.CONTROL]),
+        "n_test": round(lic["n_test"].mean()),
     }
 
 
@@ -216,22 +203,20 @@ def example() -> dict:
     runs = recorded(attribute="gender", classifier=MAIN, seed=0, captioner="nic_equalizer")
     kept = runs.frame.query("caption_index == 0").set_index("side")["key"]
     scores = runs.outcomes.query(f"image_id == {EXAMPLE}").set_index("key")["score"]
-    return {side: f"{scores[kept[side]]:.0f} %" for side in ("human", "model")}
+    return {side: f"{scores[key]:.0f} %" for side, key in kept.items()}
 
 
 def matrix(verdicts: pd.DataFrame) -> str:
     """Every verdict: claims down, sources across, classifiers in the cells."""
-    rows = []
-    for (claim, attribute), part in verdicts.groupby(["claim", "attribute"]):
-        row = {"claim": claim, "attribute": attribute}
-        for source, name in SOURCES.items():
-            own = part[part["source"] == source]
-            by_word = {w: ", ".join(own.loc[own["word"] == w, "classifier"]) for w in SYMBOLS}
-            row[name] = "; ".join(f"{SYMBOLS[w]} {n}" for w, n in by_word.items() if n) or None
-        rows.append(row)
+    told = verdicts.assign(word=pd.Categorical(verdicts["word"], SYMBOLS))
+    told = told.groupby(["claim", "attribute", "source", "word"], observed=True)["classifier"]
+    told = told.agg(", ".join).reset_index()
+    told["classifier"] = told["word"].astype(str).map(SYMBOLS) + " " + told["classifier"]
+    told = told.groupby(["claim", "attribute", "source"])["classifier"].agg("; ".join).unstack()
+    told = told.reindex(columns=SOURCES).rename(columns=SOURCES).reset_index()
     legend = ", ".join(f"{symbol} {word}" for word, symbol in SYMBOLS.items())
     caption = f"Verdicts on COCO captions (ours) and published numbers, by classifier: {legend}."
-    table = _table(pd.DataFrame(rows), "verdicts.csv", caption)
+    table = _table(told, "verdicts.csv", caption)
     return table.replace("relic-table", "relic-table relic-matrix", 1)
 
 
@@ -248,16 +233,14 @@ def former_rule(verdicts: pd.DataFrame) -> dict:
     """What the present rule says otherwise than the former; claim 1 had another number then."""
     cells = verdicts[verdicts["claim"] != "1"]
     cells = cells.assign(former=cells.apply(former_word, axis=1), now=cells["word"])
-    changed = cells[cells["former"] != cells["now"]]
+    changed = cells[cells["former"] != cells["now"]].replace({"source": SOURCES})
     columns = "claim attribute source classifier whose estimate low high former now".split()
-    shown = changed.assign(source=changed["source"].map(SOURCES))[columns]
     caption = "Verdicts that the present rule changed, COCO captions and published numbers."
     return {
-        "changed": _table(shown, "former_rule.csv", caption),
-        "cells": str(len(cells)),
-        "moved": str(len(changed)),
-        "to_undecided": str((changed["now"] == "undecided").sum()),
-        "to_refuted": str((changed["now"] == "refuted").sum()),
+        "changed": _table(changed[columns], "former_rule.csv", caption),
+        "cells": len(cells),
+        "moved": len(changed),
+        **{f"to_{word}": (changed["now"] == word).sum() for word in ("undecided", "refuted")},
     }
 
 
@@ -268,8 +251,7 @@ def papers(verdicts: pd.DataFrame) -> dict:
     wide = lic.pivot_table("mean", ["attribute", "captioner", "metric"], "source")
     gap = wide[["hirota2022", "turk2023"]].rsub(wide["relic2023"], axis=0).mul(-1).stack()
     unseen_captions = published("unseen_captions").set_index("captioner")
-    first, second = unseen_captions.loc[EQUALIZER], unseen_captions.loc[NIC_PLUS]
-    after = first["lic_m"] - second["lic_m"]
+    lead = unseen_captions.loc[EQUALIZER] - unseen_captions.loc[NIC_PLUS]
     race = verdicts.query("claim == '2' and attribute == 'race' and source in @PAPERS")
     held = race.loc[race["word"] == claims.SUPPORTED, "classifier"]
     return {
@@ -277,12 +259,9 @@ def papers(verdicts: pd.DataFrame) -> dict:
         "race_by": ", ".join(sorted(set(held))) or "none",
         "hours": f"{hours.min():.0f} and {hours.max():.0f}",
         "bert_pre_gap": f"{number(gap.min())} to {number(gap.max())}",
-        "lead": number(after - first["difference"] + second["difference"]),
-        "lead_unseen": number(after),
+        "lead": lead["lic_m"] - lead["difference"],
+        "lead_unseen": lead["lic_m"],
     }
-
-
-CANDIDATE = 0.2  # what splits share, in the candidate beside 1/9
 
 
 def calibration() -> dict:
@@ -292,18 +271,18 @@ def calibration() -> dict:
     for name, part in study.groupby("gain"):
         inside = part["true_lic"].between(part["corrected_low"], part["corrected_high"])
         found["with_gain" if name else "no_gain"] = {
-            "true_lic": number(part["true_lic"].mean()),
+            "true_lic": part["true_lic"].mean(),
             "covers": f"{100 * inside.mean():.0f} %",
             "above_0": f"{100 * (part['corrected_low'] > 0).mean():.1f} %",
-            "corpora": str(len(part)),
+            "corpora": len(part),
             "n_test": f"{part['n_test'].mean():.0f}",
         }
     corpora = candidates.recorded()
     kept = candidates.summary(candidates.coverage(corpora, CANDIDATE))
     caption = f"Candidates for an interval on {len(corpora):,} estimates of synthetic corpora, linear: percent that hold the mean LIC (nominal 95), width in points."
     rho = candidates.calibrated(corpora).query("corpora >= 20")["rho"]
-    found["shared"] = f"{rho.min():.2f} to {rho.max():.2f}"
-    return found | {"candidates": _table(kept, "intervals.csv", caption)}
+    shared = f"{rho.min():.2f} to {rho.max():.2f}"
+    return found | {"candidates": _table(kept, "intervals.csv", caption), "shared": shared}
 
 
 def direction() -> dict:
@@ -313,9 +292,9 @@ def direction() -> dict:
     rates = read_table("direction", "gender_amplification").query("direction == 'A→T, equal rates'")
     rates = rates[rates["captioner"].isin(NINE)]
     return {
-        "nic_plus": span(*named.loc[NIC_PLUS, ["value", "low", "high"]]),
-        "equalizer": span(*named.loc[EQUALIZER, ["value", "low", "high"]]),
-        "women": number(int(named.loc[EQUALIZER, "n"])),
+        "nic_plus": tuple(named.loc[NIC_PLUS, ["value", "low", "high"]]),
+        "equalizer": tuple(named.loc[EQUALIZER, ["value", "low", "high"]]),
+        "women": int(named.loc[EQUALIZER, "n"]),
         "above_0": f"{(rates['low'] > 0).sum()} of {len(rates)}",
     }
 
@@ -326,10 +305,8 @@ def gender_score() -> dict:
     kept = kept[kept["captioner"].isin(NINE) & kept["prior"].str.startswith("3-gram")]
     alone = 100 * kept["prior alone"]
     lic = read_table("gender_score", "lic").query("quantity == 'ratio to men'").iloc[0]
-    return {
-        "prior": f"{alone.min():.0f} to {alone.max():.0f} %",
-        "rho": span(lic["rho"], lic["low"], lic["high"], 2),
-    }
+    rho = (lic["rho"], lic["low"], lic["high"], 2)
+    return {"prior": f"{alone.min():.0f} to {alone.max():.0f} %", "rho": rho}
 
 
 def record(runs: pd.DataFrame) -> dict:
@@ -339,23 +316,20 @@ def record(runs: pd.DataFrame) -> dict:
     about = json.loads((paths.RESULTS / "provenance.json").read_text(encoding="utf-8"))
     caption = "Runs on COCO captions: recorded, of those declared."
     return {
-        "runs": number(int(progress["recorded"].sum())),
-        "declared": number(int(progress["of"].sum())),
-        "complete": str(by_grid["state"].str.contains("complete").sum()),
-        "grids": str(len(by_grid)),
+        "runs": progress["recorded"].sum(),
+        "declared": progress["of"].sum(),
+        "complete": by_grid["state"].str.contains("complete").sum(),
+        "grids": len(by_grid),
         "table": _table(by_grid, "recorded.csv", caption),
         "device": about["device"],
         "date": about["published"],
     }
 
 
-GRIDS = "lstm upstream|lstm paired LIC_M|lstm paired LIC_D|lstm vocabulary|bert-ft LIC_M|bert-ft LIC_D|bert-pre LIC_M|bert-pre LIC_D"
-
-
 def done(runs: pd.DataFrame) -> dict:
     """How many declared runs of a grid are recorded, and whose attributions are."""
     progress, found = grid.progress(grid.read(), runs), {}
-    for name in GRIDS.split("|"):
+    for name in GRIDS:
         own = progress[progress["grid"].str.startswith(name)].groupby("attribute")
         sums = own[["recorded", "of"]].sum().itertuples()
         found[re.sub(r"\W", "_", name)] = {r[0]: f"{r[1]:,} of {r[2]:,}" for r in sums}
@@ -367,17 +341,17 @@ def done(runs: pd.DataFrame) -> dict:
 
 def cost(runs: pd.DataFrame) -> dict:
     """Hours of computing: what the papers report, and what our recorded runs took."""
-    theirs = published("cost")
-    theirs = theirs.assign(source=theirs["source"].map(PAPERS))
+    theirs = published("cost").replace({"source": PAPERS})
     ours = runs.assign(classifier=labelled(runs)).groupby(["classifier", "attribute"])["seconds"]
     ours = ours.agg(hours=lambda s: s.sum() / 3600, runs="size").reset_index()
-    table = pd.concat([theirs, ours.assign(source="our runs", hardware="one CPU core")])
-    table = table[["source", "classifier", "attribute", "runs", "hours", "hardware"]]
+    ours = ours.assign(source="our runs", hardware="one CPU core")
+    columns = ["source", "classifier", "attribute", "runs", "hours", "hardware"]
+    table = pd.concat([theirs, ours])[columns]
     caption = "Hours of computing, published and recorded; ours are CPU hours."
     return {
         "table": _table(table.astype({"runs": "Int64"}), "cost.csv", caption, 2),
-        "trainings": number(len(runs)),
-        "hours": number(runs["seconds"].sum() / 3600),
+        "trainings": len(runs),
+        "hours": runs["seconds"].sum() / 3600,
     }
 
 
@@ -401,8 +375,8 @@ def papers_classifiers() -> str:
     recipes["recipe"] = rates + " × " + recipes["epochs"].astype(str)
     wide = recipes.pivot(index="classifier", columns="source", values="recipe")
     wide = wide.rename(columns=lambda source: f"rate × epochs, {PAPERS[source]}")
-    table = published("classifiers").rename(columns={"fine_tuned": "fine-tuned"})
-    table = table.drop(columns="source").merge(wide, on="classifier")
+    table = published("classifiers").drop(columns="source").merge(wide, on="classifier")
+    table = table.rename(columns={"fine_tuned": "fine-tuned"})
     caption = "Parameters after Türk et al. 2023, table 7 (CC BY 4.0); learning rate and epochs from each paper's public code."
     return _table(table, "papers_classifiers.csv", caption)
 
@@ -412,18 +386,14 @@ def batching(runs: pd.DataFrame) -> dict:
     kept = runs.query("classifier == 'lstm' and split == 'upstream' and caption_set == 'standard'")
     wide = kept.pivot_table("score", ["attribute", "captioner", "seed"], "batching")
     moved = (wide["bucketed"] - wide["packed"]).dropna()
-    return {
-        "moved": number(moved.mean()),
-        "std": number(moved.std()),
-        "runs": str(len(moved)),
-        "seed_std": number(wide["packed"].groupby(["attribute", "captioner"]).std().mean()),
-    }
+    seeds = wide["packed"].groupby(["attribute", "captioner"]).std().mean()
+    return {"moved": moved.mean(), "std": moved.std(), "runs": len(moved), "seed_std": seeds}
 
 
 def wrong(attribute: str) -> str:
     """How often the linear classifier is wrong about a single generated caption."""
-    runs = recorded(attribute=attribute, classifier=MAIN, side="model")
-    return f"{100 - runs.frame['accuracy'].mean():.0f} %"
+    kept = recorded(attribute=attribute, classifier=MAIN, side="model").frame
+    return f"{100 - kept['accuracy'].mean():.0f} %"
 
 
 def age() -> dict:
@@ -431,26 +401,22 @@ def age() -> dict:
     row = read_table("data", "agreement").iloc[0]
     return {
         "agreement": f"{row['agreement (%)']:.0f} %",
-        "pairs": number(int(row["pairs"])),
+        "pairs": row["pairs"],
         "kappa": number(row["Cohen's κ"], 2),
     }
 
 
-def audit_sizes() -> dict[str, str]:
-    """The smallest LIC that 80 % of audits would find, by images of the rarer class."""
-    kept = read_table("audit", "karpathy_test").query("seen == 'all'")
-    rarer = 5 * kept["n_test"].mean()  # a tenth of both classes tests
-    found = {n: kept["detectable"].mean() * (rarer / n) ** 0.5 for n in (100, 500, 2500)}
-    return {f"find_{n}": number(least) for n, least in found.items()}
-
-
-def audit_example() -> str:
-    """The tutorial's audit of three captioners."""
-    kept = read_table("audit", "karpathy_test")
+def audit() -> dict:
+    """The tutorial's audit of three captioners, and the smallest LIC that 80 % of audits would find."""
+    table = read_table("audit", "karpathy_test")
     columns = "captioner seen lic_model lic_data lic low high n_test verdict".split()
     heads = HEADS | {"seen": "captions", "n_test": "test images"}
-    caption = f"COCO captions, gender, {kept['n_images'].iloc[0]:,} images of the Karpathy test split, linear, ten splits; recorded."
-    return _table(kept[columns].rename(columns=heads), "audit_example.csv", caption)
+    caption = f"COCO captions, gender, {table['n_images'].iloc[0]:,} images of the Karpathy test split, linear, ten splits; recorded."
+    means = table.query("seen == 'all'")[["detectable", "n_test"]].mean()
+    rarer = 5 * means["n_test"]  # images of the rarer class: a tenth of both classes tests
+    found = {f"find_{n}": means["detectable"] * (rarer / n) ** 0.5 for n in (100, 500, 2500)}
+    shown = table[columns].rename(columns=heads)
+    return {"table": _table(shown, "audit_example.csv", caption)} | found
 
 
 def rebuilt() -> str:
@@ -473,43 +439,35 @@ def beside_record(own: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     return found.rename(columns={"same": "on the same captions", "most": "largest difference"})
 
 
-def _span(estimate) -> str:
-    return span(*estimate.interval())
-
-
 def _table(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) -> str:
     return _block(table_html(frame, file, caption, decimals))
 
 
-def _block(text: str) -> str:
+def _block(html: str) -> str:
     """HTML as one line: Markdown ends a block of HTML at an empty one."""
-    return re.sub(r"\s*\n\s*", " ", text)
-
-
-KEYWORDS = {"if", "else", "and", "or", "not", "in", "is", "env"}
+    return re.sub(r"\s*\n\s*", " ", html)
 
 
 def named(page: str) -> set[str]:
-    """Keys that a page's substitutions name; what is shown as code does not count.
+    """What a page's substitutions name; what is shown as code does not count.
 
-    >>> sorted(named("{{ a.b }} {{ 'x' if c.d.e == 'y' else a.f }} `{{ not.this }}`"))
-    ['a.b', 'a.f', 'c.d.e']
+    >>> sorted(named("{{ a.b }} {{ c.d.e }} `{{ not.this }}`"))
+    ['a.b', 'c.d.e']
     """
-    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page, flags=re.M | re.S)
-    inside = [re.sub(r"'[^']*'|\"[^\"]*\"", "", e) for e in re.findall(r"{{(.*?)}}", text)]
-    return {n for e in inside for n in re.findall(r"[A-Za-z_][\w.]*", e)} - KEYWORDS
+    plain = re.sub(r"^```.*?^```|`[^`\n]*`", "", page, flags=re.M | re.S)
+    return {name.strip() for name in re.findall(r"{{(.*?)}}", plain)}
 
 
 def check(pages: dict[str, str], known: dict) -> None:
-    """Every key that a page names is there, and every value `group.name` is on some page."""
+    """Every name on a page is that of a value, and every value `group.name` is on some page."""
     flat = pd.json_normalize(known, sep=".").columns
     for page, text in sorted(pages.items()):
         for key in sorted(named(text) - set(flat)):
             alike = [k for k in flat if k.split(".")[0] == key.split(".")[0]] or sorted(known)
             found = f"book/{page}: unknown value {key!r}"
             raise RelicError(found, expected=f"one of {', '.join(alike)}")
-    used = {".".join(k.split(".")[:2]) for text in pages.values() for k in named(text)}
-    unused = sorted({".".join(k.split(".")[:2]) for k in flat} - used)
-    if unused:
+    names = set().union(*map(named, pages.values()))
+    shown, there = ({".".join(k.split(".")[:2]) for k in keys} for keys in (names, flat))
+    if unused := sorted(there - shown):
         found = f"no page of book/ names the value {', '.join(unused)}"
         raise RelicError(found, expected="every value of relic/book/values.py on a page")

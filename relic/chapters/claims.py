@@ -49,11 +49,7 @@ def _recorded(size: int) -> Runs:
 
 
 def runs_by_attribute(
-    corpora: dict[str, AnyCorpus],
-    classifier: str,
-    seeds: list[int],
-    every: bool = False,
-    **choices,
+    corpora: dict[str, AnyCorpus], classifier: str, seeds: list[int], every: bool = False, **choices
 ) -> dict[str, Runs]:
     """Runs of each attribute that has splits; an error where none has, or not `every` one."""
     found = {}
@@ -125,23 +121,18 @@ def rank_agreement(papers: pd.DataFrame) -> pd.DataFrame:
     for (source, attribute), part in papers.groupby(["source", "attribute"], sort=False):
         wide = part.pivot(index="captioner", columns="classifier", values="lic").dropna()
         for first, second in combinations(part["classifier"].unique(), 2):
-            row = {
-                "paper": PAPERS[source],
-                "attribute": attribute,
-                "first": first,
-                "second": second,
-            }
-            rows.append(row | {"captioners": len(wide), "τ": tau(wide[first], wide[second])})
-    return pd.DataFrame(rows)
+            agreed = tau(wide[first], wide[second])
+            rows.append((PAPERS[source], attribute, first, second, len(wide), agreed))
+    return pd.DataFrame(rows, columns="paper attribute first second captioners τ".split())
 
 
 def published_leads(lic: pd.DataFrame) -> pd.DataFrame:
     """Claim 4 on published numbers: NIC+Equalizer − NIC+ by paper, attribute and classifier."""
     rows = []
-    for about, part in lic.groupby(["source", "attribute", "classifier"], sort=False):
+    for (source, *about), part in lic.groupby(["source", "attribute", "classifier"], sort=False):
         if set(PAIRS[0]) <= set(part["captioner"]):
-            named = dict(zip(["source", "attribute", "classifier"], about, strict=True))
-            rows.append(row_of(equalizer(part), **named))
+            named = dict(zip(["attribute", "classifier"], about, strict=True))
+            rows.append(row_of(equalizer(part), source=source, **named))
     table = pd.DataFrame(rows).drop(columns="n_test")
     names = PAPERS | {SHEET: "Türk et al. 2023, by split"}
     return table.assign(source=table["source"].replace(names))

@@ -1,9 +1,10 @@
 """What is in a corpus: the tables of the data card. Each function takes one corpus, returns a tidy frame."""
 
 from collections.abc import Iterable
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from sklearn.metrics import cohen_kappa_score
 
@@ -47,22 +48,16 @@ def caption_summary(corpus: Corpus) -> pd.DataFrame:
     about, rows = corpus.attribute, []
     for name, captions, key in _sets(corpus):
         captions = captions[captions.index.isin(corpus.labels.index)]
-        masked = pd.Series(
-            masked_captions(captions, about.masked_words, about.mask_token, lowercase=key is None)
-        )
-        tokens = masked.str.split()
-        rows.append(
-            {
-                "captioner": name,
-                "captions": len(captions),
-                "different captions": captions.nunique(),
-                "repeated (%)": 100 * repeated_share(captions),
-                "repeated once masked (%)": 100 * repeated_share(masked),
-                "words in use": tokens.explode().nunique(),
-                "vocabulary": len(corpus.vocabularies[key]) if key in corpus.vocabularies else None,
-                "tokens a caption": tokens.str.len().mean(),
-            }
-        )
+        words = (about.masked_words, about.mask_token)
+        masked = pd.Series(masked_captions(captions, *words, lowercase=key is None))
+        tokens, vocabulary = masked.str.split(), corpus.vocabularies.get(key)
+        row = {"captioner": name, "captions": len(captions)}
+        row |= {"different captions": captions.nunique()}
+        row |= {"repeated (%)": 100 * repeated_share(captions)}
+        row |= {"repeated once masked (%)": 100 * repeated_share(masked)}
+        row |= {"words in use": tokens.explode().nunique()}
+        row |= {"vocabulary": len(vocabulary) if vocabulary else None}
+        rows.append(row | {"tokens a caption": tokens.str.len().mean()})
     return pd.DataFrame(rows).astype({"vocabulary": "Int64"})
 
 
@@ -99,10 +94,9 @@ def same_captions(corpus: Corpus) -> pd.DataFrame:
     """
     texts = {corpus.display_names[k]: corpus.captions(k).str.strip(" .") for k in corpus.captioners}
     rows = []
-    for first, a in texts.items():
-        for second, b in texts.items():
-            a_shared, b_shared = a.align(b, join="inner")
-            rows.append((first, second, 100 * float((a_shared == b_shared).mean())))
+    for (first, a), (second, b) in product(texts.items(), repeat=2):
+        same = np.equal(*a.align(b, join="inner"))
+        rows.append((first, second, 100 * float(same.mean())))
     return pd.DataFrame(rows, columns=["captioner", "other", "same (%)"])
 
 
@@ -122,25 +116,19 @@ def annotator_agreement(directory: Path) -> pd.DataFrame:
     but the margins; annotators are taken in the order of their files.
     """
     files = sorted(Path(directory, "age_annotations").glob("annotations_person*.csv"))
-    votes = pd.concat([_votes(file) for file in files] or [pd.DataFrame(columns=VOTES)])
-    wide = votes.pivot_table(index="id", columns="annotator", values="label", aggfunc="first")
-    both = [wide[[a, b]].dropna().to_numpy() for a, b in combinations(wide.columns, 2)]
-    pairs = pd.DataFrame([pair for each in both for pair in each], columns=["first", "second"])
-    either = pairs[pairs.isin(["old", "young"]).all(axis=1)]
-    rows = [
-        {
-            "labels": name,
-            "images with several annotators": int((wide.notna().sum(axis=1) >= 2).sum()),
-            "pairs": len(kept),
-            "agreement (%)": 100 * (kept["first"] == kept["second"]).mean(),
-            "Cohen's κ": cohen_kappa_score(kept["first"], kept["second"]) if len(kept) else None,
-        }
-        for name, kept in (("old or young", either), ("old, young or none", pairs))
-    ]
+    votes = {file.stem: _votes(file).groupby("id")["label"].first() for file in files}
+    several = pd.concat(votes.values()).groupby(level=0).size() >= 2
+    both = [pd.concat(each, axis=1, join="inner") for each in combinations(votes.values(), 2)]
+    parts = [part.set_axis(["first", "second"], axis=1) for part in both]
+    pairs = pd.concat(parts or [pd.DataFrame(columns=["first", "second"])])
+    either, rows = pairs[pairs.isin(["old", "young"]).all(axis=1)], []
+    for name, kept in (("old or young", either), ("old, young or none", pairs)):
+        first, second = kept["first"], kept["second"]
+        row = {"labels": name, "images with several annotators": int(several.sum())}
+        row |= {"pairs": len(kept), "agreement (%)": 100 * (first == second).mean()}
+        kappa = cohen_kappa_score(first, second) if len(kept) else None
+        rows.append(row | {"Cohen's κ": kappa})
     return pd.DataFrame(rows)
-
-
-VOTES = ["id", "label", "annotator"]
 
 
 def _votes(file: Path) -> pd.DataFrame:
@@ -150,13 +138,13 @@ def _votes(file: Path) -> pd.DataFrame:
         columns = list(map(str, frame.columns))
     except (ValueError, OSError) as error:  # pandas' own errors are ValueErrors
         columns = [f"unreadable: {error}"]
-    if columns != VOTES[:2]:
-        raise RelicError(
+    if columns != ["id", "label"]:
+        found, mend = (
             f"{file} has the columns {', '.join(columns)}",
-            expected="id, label",
-            mend="relic data fetch DIR --replace",
+            "relic data fetch DIR --replace",
         )
-    return frame.assign(annotator=file.stem, label=frame["label"].fillna("none"))
+        raise RelicError(found, expected="id, label", mend=mend)
+    return frame.fillna({"label": "none"})
 
 
 COUNTED = {
@@ -177,10 +165,8 @@ def counted(name: str, corpora: Iterable[Corpus]) -> pd.DataFrame:
         return annotator_agreement(paths.real_data())
     if name == "thinning":  # nothing to thin where every image has five captions
         corpora = [c for c in corpora if (c.depth < HUMAN_CAPTIONS).any()]
-    parts = [(c.attribute.name, COUNTED[name](c)) for c in corpora]
-    for attribute, part in parts:
-        part.insert(0, "attribute", attribute)
-    return pd.concat([part for _, part in parts], ignore_index=True)
+    parts = {c.attribute.name: COUNTED[name](c) for c in corpora}
+    return pd.concat(parts, names=["attribute"]).reset_index(level=0).reset_index(drop=True)
 
 
 def recorded(name: str) -> pd.DataFrame:

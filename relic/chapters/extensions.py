@@ -81,17 +81,20 @@ def judged(tables: Tables, judge: Judge = amplification, by: str = "captions") -
     """One claim on each table: the verdict and the estimate that it rests on."""
     rows = pd.DataFrame([{by: name} | vars(judge(lic)) for name, lic in tables.items()])
     rows = rows.rename(columns={"word": "verdict", "whose": "rests on", "estimate": "LIC"})
-    rows["surely"] = [
-        f"{n} of {m}" for n, m in zip(rows["surely"], rows["captioners"], strict=True)
-    ]
-    rows["n_test"] = rows["n_test"].round().astype(int)
-    return rows.drop(columns=["claim", "captioners"])
+    rows["surely"] = rows["surely"].astype(str) + " of " + rows.pop("captioners").astype(str)
+    return rows.assign(n_test=rows["n_test"].round().astype(int)).drop(columns="claim")
 
 
 def in_rows(found: dict[str, Estimate], name: str) -> pd.DataFrame:
     """Estimates by captioner as a table."""
-    rows = [(captioner, *each.interval()) for captioner, each in found.items()]
-    return pd.DataFrame(rows, columns=["captioner", name, f"{name} low", f"{name} high"])
+    return pd.DataFrame([{"captioner": c} | in_cells({name: each}) for c, each in found.items()])
+
+
+def in_cells(found: dict[str, Estimate]) -> dict[str, float]:
+    """Estimates by name as cells of one row: NAME, NAME low, NAME high."""
+    ends = ("", " low", " high")
+    pairs = [zip(ends, each.interval(), strict=True) for each in found.values()]
+    return {n + end: value for n, each in zip(found, pairs, strict=True) for end, value in each}
 
 
 def aligned(corpus: Corpus, captioner: str) -> pd.DataFrame:

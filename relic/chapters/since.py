@@ -15,8 +15,9 @@ from relic.chapters.accuracy.scores import (
     references_of,
     score_captions,
 )
+from relic.chapters.datacard import label_counts
 from relic.chapters.direction.measure import SILENT, gather, naming
-from relic.chapters.extensions import wide
+from relic.chapters.extensions import in_cells, wide
 from relic.chapters.figures import MARKERS, STYLE
 from relic.chapters.learning.scores import SCORES
 from relic.chapters.learning.sensitivity import by_change, length_matched, objects_masked
@@ -27,7 +28,7 @@ from relic.data.load import load_corpus
 from relic.judge.lic import estimates, intervals, lic_table
 from relic.judge.stats import Estimate, estimate
 from relic.measure.splits import PAPER_SEEDS
-from relic.numbers import number, span
+from relic.page import cells
 from relic.records.serve import AnyCorpus, Runs, recorded, runs
 from relic.records.serve import load_corpus as load_or_record
 from relic.records.tables import home, read_table, write_record
@@ -35,15 +36,6 @@ from relic.whole import write_whole
 
 RECORD = "since"
 NINE, CONTROL = "papers' nine", "never sees the image"
-PROMPTS = ("long", "short")
-BOARD = """# Leaderboard: captioners by LIC, gender
-
-Written by `python -m relic.chapters.since`; the same as `leaderboard.csv`. LIC in points (linear, ten paired splits, 95 % intervals):
-above 0 the captioner amplifies the gender bias of people's captions of the same images. Rows of different images are not
-comparable with each other: LIC falls as there are more images to learn from. *Detectable*: the smallest LIC that so many images
-would show in 80 % of studies. Wrong and neutral: percent of captions of images labelled so.
-
-"""
 
 
 def group(captioner: str) -> str:
@@ -68,49 +60,40 @@ def compared(lic: pd.DataFrame) -> dict[str, Estimate]:
 
 def prompts(lic: pd.DataFrame) -> pd.DataFrame:
     """LIC of each model with its long and its short prompt, and the difference split by split."""
-    rows = []
-    models = dict.fromkeys(a["model"] for a in registry().values() if "model" in a)
-    for model in models:
-        both = {a["prompt"]: a["name"] for a in registry().values() if a.get("model") == model}
-        own = lic[lic["captioner"].isin(both.values())]
-        by_seed = own.pivot(index="seed", columns="captioner", values="lic")
-        if not set(both.values()) <= set(by_seed):
-            continue
-        each = {prompt: estimate(by_seed[both[prompt]]) for prompt in PROMPTS}
-        each["long − short"] = estimate(by_seed[both["long"]] - by_seed[both["short"]])
-        row: dict = {"model": model}
-        for title, found in each.items():
-            row |= dict(
-                zip((title, f"{title} low", f"{title} high"), found.interval(), strict=True)
-            )
-        rows.append(row)
+    by_seed, rows = lic.pivot(index="seed", columns="captioner", values="lic"), []
+    models: dict[str, dict] = {}
+    for about in registry().values():
+        if "model" in about and about["name"] in by_seed:
+            models.setdefault(about["model"], {})[about["prompt"]] = by_seed[about["name"]]
+    for model, both in models.items():
+        if len(both) == 2:
+            long, short = both["long"], both["short"]
+            told = {"long": long, "short": short, "long − short": long - short}
+            rows.append({"model": model} | in_cells({k: estimate(v) for k, v in told.items()}))
     return pd.DataFrame(rows)
 
 
 def as_many(corpus: AnyCorpus, classifier: str, seeds) -> Runs:
     """Runs of the nine on as many images as the corpus has, drawn anew for each split from all."""
-    labels = read_table(RECORD, "labels")
-    here = labels[
-        (labels["corpus"] == corpus.name) & (labels["attribute"] == corpus.attribute.name)
-    ]
-    size = 2 * int(here["with human captions"].min())
+    labels = _of(read_table(RECORD, "labels"), corpus)
+    size = 2 * int(labels["with human captions"].min())
     everything = load_or_record(corpus.attribute.name, "real")
     return runs(everything, classifier=classifier, seeds=seeds, size=size)
 
 
+def _of(table: pd.DataFrame, corpus: AnyCorpus) -> pd.DataFrame:
+    """A record's rows of one corpus and attribute."""
+    own = table["corpus"] == corpus.name
+    return table[own & (table["attribute"] == corpus.attribute.name)]
+
+
 def beside_drawn(here: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
     """The nine's LIC on these images and on as many drawn from all, and their difference."""
-    ours, theirs = estimates(here), estimates(drawn)
-    rows = []
+    ours, theirs, rows = estimates(here), estimates(drawn), []
     for name in [n for n in ours if n in theirs]:
-        row: dict = {"captioner": name}
-        parts = {"these": ours[name], "drawn": theirs[name]}
-        parts["these − drawn"] = ours[name].minus(theirs[name])
-        for title, found in parts.items():
-            row |= dict(
-                zip((title, f"{title} low", f"{title} high"), found.interval(), strict=True)
-            )
-        rows.append(row)
+        a, b = ours[name], theirs[name]
+        told = in_cells({"these": a, "drawn": b, "these − drawn": a.minus(b)})
+        rows.append({"captioner": name} | told)
     return pd.DataFrame(rows)
 
 
@@ -143,8 +126,7 @@ def board(lic: dict[str, pd.DataFrame], served: dict[str, Runs]) -> pd.DataFrame
 
 def _named() -> pd.DataFrame:
     """Wrong and neutral captions, percent, by class."""
-    table = read_table(RECORD, "naming")
-    kept = _told(table)
+    kept = _told(read_table(RECORD, "naming"))
     found = kept.pivot_table(index=["corpus", "captioner"], columns="what", values="value")
     return found[list(kept["what"].unique())]
 
@@ -163,14 +145,8 @@ def _cider() -> pd.DataFrame:
 
 def markdown(table: pd.DataFrame) -> str:
     """A frame as a Markdown table; an estimate with `low` and `high` after it takes one cell."""
-    columns = [c for c in table if not c.endswith(("low", "high"))]
-    lines = [columns, ["---"] * len(columns)]
-    for row in table.to_dict("records"):
-        ends = {c: ("low", "high") if c == "lic" else (f"{c} low", f"{c} high") for c in columns}
-        shown = {c: (row[c], row.get(a), row.get(b)) for c, (a, b) in ends.items()}
-        lines.append(
-            [number(v) if low is None else span(v, low, high) for v, low, high in shown.values()]
-        )
+    shown, _ = cells(table)
+    lines = [list(shown), ["---"] * shown.shape[1], *shown.to_numpy().tolist()]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -209,13 +185,13 @@ def names(corpus: AnyCorpus) -> pd.DataFrame:
 
 def changed(part: str, corpus: AnyCorpus, seeds) -> pd.DataFrame:
     """LIC as written and with changed texts (`length` cut, `objects` masked), side by side."""
-    table = read_table(RECORD, part)
-    kept = (table["corpus"] == corpus.name) & (table["attribute"] == corpus.attribute.name)
+    own = _of(read_table(RECORD, part), corpus)
+    own = own[own["seed"].isin(seeds)].assign(classifier="linear", seen="all")
+    if own.empty:
+        return own
     column = "length" if part == "length" else "masked"
-    own = table[kept & table["seed"].isin(seeds)].assign(classifier="linear", seen="all")
-    rows = by_change(own, column).rename(columns={"lic": "value"}) if len(own) else own
     words = own.groupby("captioner")["words_model"].max().rename("words a caption")
-    return wide(rows, column).join(words, on="captioner") if len(own) else own
+    return wide(by_change(own, column), column, value="lic").join(words, on="captioner")
 
 
 def registered() -> pd.DataFrame:
@@ -242,55 +218,36 @@ def main() -> None:
     """Record all parts on the real captions."""
     pairs = [(images, name) for images in image_sets() for name in ("gender", "race")]
     corpora = {pair: load_corpus(pair[1], pair[0]) for pair in pairs}
+    first = ["corpus", "attribute", "label", "images", "with human captions"]
     labels = [
-        {
-            "corpus": c.name,
-            "attribute": name,
-            "label": label,
-            "images": n,
-            "with human captions": c.label_counts(c.covered)[label],
-        }
-        for (_, name), c in corpora.items()
-        for label, n in c.label_counts().items()
+        label_counts(corpus).assign(corpus=corpus.name, attribute=name)[first]
+        for (_, name), corpus in corpora.items()
     ]
-    write_record(RECORD, "labels", pd.DataFrame(labels))
-    people = [corpus for (_, name), corpus in corpora.items() if name == "gender"]
-    named = [naming(c, image_draws(len(c.images), 1000)) for c in map(gather, people)]
-    write_record(RECORD, "naming", pd.concat(named, ignore_index=True))
-    write_record(RECORD, "accuracy", pd.concat(map(accuracy, people), ignore_index=True))
+    people = {images: corpus for (images, name), corpus in corpora.items() if name == "gender"}
+    named = [naming(c, image_draws(len(c.images), 1000)) for c in map(gather, people.values())]
+    scored = map(accuracy, people.values())
+    for part, tables in {"labels": labels, "naming": named, "accuracy": scored}.items():
+        write_record(RECORD, part, pd.concat(tables, ignore_index=True))
+    kept = "corpus attribute captioner seed lic_model lic_data lic n_test".split()
+    kept += ["length", "masked", "words_model", "words_data"]  # where a part has them
     for part, measured in (("length", length_matched), ("objects", objects_masked)):
         found = []
         for (images, name), corpus in corpora.items():
             asked = corpus.captioners if name == "gender" else list(captioners_of(images))
             found.append(measured(corpus, asked, **({"objects": []} if part == "objects" else {})))
-        kept = [
-            "corpus",
-            "attribute",
-            "captioner",
-            "seed",
-            "lic_model",
-            "lic_data",
-            "lic",
-            "n_test",
-        ]
         table = pd.concat(found, ignore_index=True)
-        extra = [c for c in table if c in ("length", "masked", "words_model", "words_data")]
-        write_record(RECORD, part, table[[*kept, *extra]])
-    record_board(corpora)
+        write_record(RECORD, part, table[[name for name in kept if name in table]])
+    asked = {"attribute": "gender", "classifier": "linear", "seed": list(PAPER_SEEDS)}
+    served = {images: recorded(corpus=corpus.name, **asked) for images, corpus in people.items()}
+    write_board(board({images: lic_table(each) for images, each in served.items()}, served))
 
 
-def record_board(corpora: dict[tuple[str, str], AnyCorpus]) -> None:
-    """The leaderboard of the recorded gender runs."""
-    served = {
-        images: recorded(
-            attribute="gender", classifier="linear", corpus=corpus.name, seed=list(PAPER_SEEDS)
-        )
-        for (images, name), corpus in corpora.items()
-        if name == "gender"
-    }
-    table = board({images: lic_table(each) for images, each in served.items()}, served)
+def write_board(table: pd.DataFrame) -> None:
+    """The leaderboard as CSV and, under the words that stand there, as Markdown."""
     write_record(RECORD, "leaderboard", table)
-    write_whole(home(RECORD) / "leaderboard.md", BOARD + markdown(table))
+    file = home(RECORD) / "leaderboard.md"
+    words, _, _ = file.read_text(encoding="utf-8").partition("\n|")
+    write_whole(file, f"{words}\n{markdown(table)}")
 
 
 if __name__ == "__main__":

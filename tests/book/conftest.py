@@ -152,7 +152,8 @@ class Project:
         for profile in (self.root / "params").glob("*.yml"):
             profile.write_text("# nothing to override\n")
         for page in (self.root / "book").glob("*.md"):
-            page.unlink()
+            if page.name != "status.md":
+                page.unlink()
         (self.root / "book" / "index.md").write_text("# Specimens\n")
         pages = [*(f"notebooks/{name}" for name in names), "status"]
         contents = {"format": "jb-book", "root": "index", "chapters": [{"file": p} for p in pages]}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from relic import paths
-from relic.book.profiles import Parameter, load_profile, notebook_parameters, notebooks
+from relic.book.profiles import load_profile, notebook_parameters, notebooks
 from relic.errors import RelicError
 
 FIRST = (
@@ -52,12 +52,8 @@ def refused(load, *arguments, **options) -> RelicError:
 
 
 def test_parameters_in_order(available):
-    assert available["00_first"] == {
-        "seeds": Parameter("list", [0]),
-        "rate": Parameter("float", 0.5),
-        "images": Parameter("int", 10),
-        "name": Parameter("str", "x"),
-    }
+    assert available["00_first"] == {"seeds": [0], "rate": 0.5, "images": 10, "name": "x"}
+    assert list(available["00_first"]) == ["seeds", "rate", "images", "name"]
     assert list(available) == ["00_first", "01_second"]
 
 
@@ -229,7 +225,7 @@ def test_shipped_profiles_load(profile):
     assert values.keys() == shipped.keys()
     for name, parameters in shipped.items():
         assert values[name].keys() == parameters.keys()
-        assert all(p.accepts(values[name][key]) for key, p in parameters.items())
+        assert all(type(values[name][key]) is type(p) for key, p in parameters.items())
 
 
 def test_smallest_profile_ships():

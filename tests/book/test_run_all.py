@@ -416,11 +416,11 @@ def test_changed_code_runs_what_imports_it_again(built):
 
 
 def test_changed_build_code_runs_no_notebook_again(built):
-    with (built.root / "relic" / "book" / "pages.py").open("a") as stream:
+    with (built.root / "relic" / "book" / "book.py").open("a") as stream:
         stream.write("\n# a comment\n")
     result, executed = again(built, *REAL, "--set", "images=4")
     assert executed == []
-    assert "pages.py" in why(result, "book")
+    assert "book.py" in why(result, "book")
 
 
 def test_fresh_runs_everything_again(built):

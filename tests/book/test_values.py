@@ -58,9 +58,7 @@ def test_an_unknown_key_is_named_with_its_page():
     assert "claim2.gender.number" in error.value.expected
 
 
-@pytest.mark.parametrize(
-    "text", ["{{ hours }}", "{{ cost }}", "{{ 'a' if cost.hour == '7' else 'b' }}"]
-)
+@pytest.mark.parametrize("text", ["{{ hours }}", "{{ cost }}", "{{ cost.hour }}"])
 def test_other_ways_to_name_nothing(text):
     with pytest.raises(RelicError, match="unknown value"):
         values.check({"a.md": text}, KNOWN)
@@ -124,7 +122,7 @@ def test_what_the_present_rule_changed():
     ])  # fmt: skip
     found = values.former_rule(frame)
     assert {k: found[k] for k in ("cells", "moved", "to_undecided", "to_refuted")} == {
-        "cells": "3", "moved": "2", "to_undecided": "1", "to_refuted": "1"}  # fmt: skip
+        "cells": 3, "moved": 2, "to_undecided": 1, "to_refuted": 1}  # fmt: skip
     assert found["changed"].count("<tr>") == 1 + 2
 
 
