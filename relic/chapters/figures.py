@@ -8,24 +8,26 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.ticker import MaxNLocator
 
-from relic import paths
-from relic.data.captioners import captioner_files
+from relic.chapters.learning.scores import FLOOR
+from relic.data.captioners import display_names, in_order
 from relic.records.evidence import PAPERS
 
 STYLE = {"axes.spines.top": False, "axes.spines.right": False, "font.size": 10}
 STYLE |= {"legend.frameon": False, "legend.fontsize": 9, "svg.hashsalt": "relic"}
 HUMAN_COLOUR = "#000000"  # drawn in the colour of the page's text
 MARKERS = "osD^vPX*h<>p"
-ORDER = [files["name"] for files in captioner_files().values()]
+# seaborn's colour-blind palette, its light colours darkened: 3 : 1 on a white page and on a dark one
+PALETTE = "#0173b2 #c87f00 #029e73 #d55e00 #c46fb4 #a9713f #c2477f #808080 #7f7400 #2a8fcb".split()
 
 
-def captioner_colours(captioners) -> dict[str, str]:
-    """The same colour for the same captioner in every figure; humans are black."""
-    palette = sns.color_palette("colorblind", 10).as_hex()
-    palette[8] = "#7a5c00"  # its yellow cannot be seen on white
-    rest = [name for name in captioners if name not in ORDER and not name.startswith("Human")]
-    colours = dict(zip([*ORDER, *rest], palette * 3, strict=False))
-    return {n: HUMAN_COLOUR if n.startswith("Human") else colours[n] for n in captioners}
+def captioner_looks(captioners) -> dict[str, dict]:
+    """The same colour and marker for the same captioner in every figure; humans are black."""
+    known = list(display_names().values())
+    known += [name for name in captioners if name not in known]
+    pairs = zip(PALETTE * 9, MARKERS * 9, strict=False)
+    looks = {name: {"color": c, "marker": m} for name, (c, m) in zip(known, pairs, strict=False)}
+    people = {"color": HUMAN_COLOUR, "marker": "o"}
+    return {name: people if name.startswith("Human") else looks[name] for name in captioners}
 
 
 @plt.rc_context(STYLE)
@@ -50,23 +52,26 @@ def forest(
     rows = list(dict.fromkeys(table[row]))
     sharing = len(kinds) if table[row].duplicated().any() else 1  # marks that share a row
     shifts = np.linspace(-0.22, 0.22, len(kinds)) if sharing > 1 else [0.0] * len(kinds)
-    palette = sns.color_palette("colorblind", max(3, len(kinds)))
+    looks = [{"color": PALETTE[i % 10], "marker": MARKERS[i % 7]} for i in range(len(kinds))]
+    looks = captioner_looks(kinds).values() if series == "captioner" else looks
     height = max(1.8, 0.3 * len(rows) * max(1, 0.55 * sharing) + 1.0)
     _, axes = plt.subplots(figsize=(5.2, height))
     beside = papers is not None and series in papers  # papers beside each of the series
     if papers is not None and not beside:
-        _printed(axes, papers, row, rows, value, "grey", 0, label="papers")
-    for number, (kind, shift) in enumerate(zip(kinds, shifts, strict=True)):
-        part, colour = table[table[series] == kind] if series else table, palette[number]
+        _printed(axes, papers, row, rows, value, 0, color="grey", label="papers")
+    for kind, shift, look in zip(kinds, shifts, looks, strict=True):
+        part = table[table[series] == kind] if series else table
         if beside:
             own = papers[papers[series] == kind]
-            _printed(axes, own, row, rows, value, (*colour, 0.45), shift)
+            _printed(axes, own, row, rows, value, shift, color=look["color"], alpha=0.5)
         at = np.array([rows.index(name) + shift for name in part[row]])
-        axes.hlines(at, part["low"], part["high"], color=colour, lw=1.6)
-        look = {"color": colour, "ms": 5, "mfc": "white" if number else colour, "label": str(kind)}
-        axes.plot(part[value], at, MARKERS[number % 7], **look)
+        axes.hlines(at, part["low"], part["high"], color=look["color"], lw=1.6)
+        mark = {"mfc": look["color"] if kind == kinds[0] else "white", "label": str(kind)}
+        axes.plot(part[value], at, ls="", ms=5, **look, **mark)
     if zero is not None:
         axes.axvline(zero, color="black", lw=0.8)
+    elif xlabel.startswith("LIC_M"):
+        axes.set_xlim(left=FLOOR)  # where the scale starts
     if margin is not None:
         axes.axvline(margin, color="grey", lw=0.8, ls="--")
     axes.set_yticks(range(len(rows)), rows, fontsize=9)
@@ -78,11 +83,11 @@ def forest(
     return axes
 
 
-def _printed(axes, papers: pd.DataFrame, row: str, rows: list, value: str, colour, shift, **named):
+def _printed(axes, papers: pd.DataFrame, row: str, rows: list, value: str, shift: float, **look):
     """Printed values as upright bars on the rows of a forest."""
     known = papers[papers[row].isin(rows)]
     at = [rows.index(name) + shift for name in known[row]]
-    axes.plot(known[value], at, "|", color=colour, ms=9, mew=1.6, zorder=1, **named)
+    axes.plot(known[value], at, "|", ms=9, mew=1.6, zorder=1, **look)
 
 
 @plt.rc_context(STYLE)
@@ -93,12 +98,12 @@ def crossed(
 
     `arrow`: two captioners, from the first to the second.
     """
-    colours = captioner_colours(table["captioner"])
     _, axes = plt.subplots(figsize=(5.4, 3.6))
-    for row, marker in zip(table.to_dict("records"), MARKERS, strict=False):
+    for row in table.to_dict("records"):
         across, up = ([[row[q] - row[f"{q} low"]], [row[f"{q} high"] - row[q]]] for q in (x, y))
-        look = {"fmt": marker, "ms": 6, "lw": 1.2, "color": colours[row["captioner"]]}
-        axes.errorbar(row[x], row[y], up, across, label=row["captioner"], **look)
+        name = row["captioner"]
+        look = {"ls": "", "ms": 6, "elinewidth": 1.2, "label": name}
+        axes.errorbar(row[x], row[y], up, across, **look, **captioner_looks([name])[name])
     if arrow and set(arrow) <= set(table["captioner"]):
         start, end = table.set_index("captioner").loc[list(arrow), [x, y]].to_numpy()
         look = {"arrowstyle": "->", "color": "grey", "shrinkA": 8, "shrinkB": 8}
@@ -121,12 +126,11 @@ def slopes(frame: pd.DataFrame) -> plt.Axes:
     wide = frame.pivot(index="captioner", columns="classifier", values="LIC")
     wide = wide[list(frame["classifier"].unique())]
     ranks = wide.rank(ascending=False, method="first")
-    colours, end = captioner_colours(list(ranks.index)), ranks.shape[1] - 1
+    looks, end = captioner_looks(ranks.index), ranks.shape[1] - 1
     _, axes = plt.subplots(figsize=(5, 0.34 * len(ranks) + 1.2))
     aside = {"xytext": (8, 0), "textcoords": "offset points", "va": "center", "fontsize": 9}
-    for number, (name, values) in enumerate(ranks.iterrows()):
-        look = {"marker": MARKERS[number % 7], "color": colours[name], "lw": 1.5, "ms": 5}
-        axes.plot(range(len(values)), values, **look)
+    for name, values in ranks.iterrows():
+        axes.plot(range(len(values)), values, lw=1.5, ms=5, **looks[name])
         axes.annotate(name, (end, values.iloc[-1]), **aside)
     axes.set_xticks(range(end + 1), [c.replace(" (", "\n(") for c in ranks], fontsize=9)
     axes.set(ylabel="rank by LIC", ylim=(len(ranks) + 0.5, 0.5), xlim=(-0.2, end + 0.2))
@@ -139,7 +143,8 @@ def length_figure(lengths: pd.DataFrame) -> plt.Axes:
     """Distribution of caption lengths, a line each captioner, humans dashed and black."""
     names = list(lengths["captioner"].unique())
     dashes = {name: (3, 2) if name.startswith("Human") else "" for name in names}
-    look = {"palette": captioner_colours(names), "dashes": dashes}
+    colours = {name: look["color"] for name, look in captioner_looks(names).items()}
+    look = {"palette": colours, "dashes": dashes}
     axes = plt.subplots(figsize=(6, 3.4))[1]
     by = {"x": "tokens", "y": "share (%)", "hue": "captioner", "style": "captioner"}
     sns.lineplot(lengths, **by, **look, ax=axes)
@@ -157,53 +162,47 @@ def overlap_figure(square: pd.DataFrame) -> plt.Axes:
     axes = plt.subplots(figsize=(max(4.2, size), max(2.6, size * 0.75)))[1]
     look = {"fmt": ".1f", "cmap": "cividis", "cbar": False, "linewidths": 1}
     sns.heatmap(lower.iloc[1:, :-1], annot=True, annot_kws={"fontsize": 8}, **look, ax=axes)
+    for text in [text for text in axes.texts if text.get_color() == "w"]:
+        text.set_color(
+            "#fefefe"
+        )  # on a dark cell whatever the page's ground: white would follow it
     axes.tick_params(axis="x", rotation=45)
     axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), ha="right")
     return axes
 
 
 @plt.rc_context(STYLE | {"legend.fontsize": 10})
-def published_figure(lic: pd.DataFrame) -> plt.Axes:
-    """Published LIC of the nine captioners by paper, one panel an attribute and classifier."""
-    kept = lic[(lic["metric"] == "LIC") & lic["captioner"].isin(ORDER) & lic["variant"].isna()]
-    figure, grid = plt.subplots(3, 2, figsize=(5.4, 7.8), sharex=True, sharey=True)
-    panels = product(["LSTM", "BERT-ft", "BERT-pre"], ["gender", "race"])
-    for axes, (classifier, attribute) in zip(grid.flat, panels, strict=True):
-        part = kept[(kept["attribute"] == attribute) & (kept["classifier"] == classifier)]
-        _published_panel(axes, part)
-        axes.set_title(f"{attribute}, {classifier}", fontsize=10)
-    grid[0, 0].invert_yaxis()
-    for axes in grid[-1]:
-        axes.set_xlabel("LIC, percentage points")
-    known = grid[0, 0].get_legend_handles_labels()
+def by_paper(
+    frame: pd.DataFrame, down: str, across: str, *, value: str, xlabel: str, hollow: str = ""
+) -> plt.Axes:
+    """A mark and `spread` a paper (`source`), a row a captioner, a panel each value of two columns.
+
+    `hollow`: a column; marks are filled where it is false.
+    """
+    rows, columns = (list(frame[name].unique()) for name in (down, across))
+    names, sources = in_order(frame["captioner"]), [s for s in PAPERS if s in set(frame["source"])]
+    looks = dict(zip(PAPERS, zip(PALETTE, "osD", strict=False), strict=True))
+    shifts = np.linspace(-0.11, 0.11, len(sources)) * len(sources)
+    size, shared = (2.3 * len(columns) + 1, 2.5 * len(rows) + 0.8), {"sharex": True, "sharey": True}
+    figure, panels = plt.subplots(len(rows), len(columns), figsize=size, squeeze=False, **shared)
+    for axes, (row, column) in zip(panels.flat, product(rows, columns), strict=True):
+        panel = frame[(frame[down] == row) & (frame[across] == column)]
+        for source, shift in zip(sources, shifts, strict=True):
+            part, (colour, marker) = panel[panel["source"] == source], looks[source]
+            at = part["captioner"].map(names.index).astype(float) + shift
+            bars = {"fmt": "none", "ecolor": colour, "elinewidth": 1}
+            axes.errorbar(part[value], at, xerr=part["spread"], **bars)
+            full = ~part[hollow] if hollow else part[value].notna()
+            for kept, fill in ((full, colour), (~full, "white")):
+                look = {"color": colour, "mfc": fill, "ms": 4}
+                axes.plot(part[value][kept], at[kept], marker, **look, label=PAPERS[source])
+        axes.axvline(0, color="grey", lw=1)
+        axes.set_yticks(range(len(names)), names, fontsize=9)
+        axes.set_title(f"{column}, {row}", fontsize=10)
+    panels[0, 0].invert_yaxis()
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    known = (handles[::2], labels[::2])  # each mark once
     figure.legend(*known, loc="upper center", ncols=3, columnspacing=1, handletextpad=0.1)
-    figure.tight_layout(rect=(0, 0, 1, 0.97))
-    return grid[0, 0]
-
-
-def _published_panel(axes: plt.Axes, part: pd.DataFrame) -> None:
-    """Dots of three papers over the nine captioners, side by side, so that none hides another."""
-    looks = zip(sns.color_palette("colorblind", 3), "osD", (-0.22, 0, 0.22), strict=True)
-    for (source, label), (colour, marker, shift) in zip(PAPERS.items(), looks, strict=True):
-        means = part[part["source"] == source].set_index("captioner")["mean"].reindex(ORDER)
-        axes.plot(means, np.arange(len(ORDER)) + shift, marker, color=colour, label=label, ms=4)
-    axes.axvline(0, color="grey", lw=1)
-    axes.set_yticks(range(len(ORDER)), ORDER, fontsize=9)
-
-
-def main() -> None:
-    """Draw the picture of the README and the landing page again: python -m relic.chapters.figures."""
-    lic = pd.read_csv(paths.PUBLISHED / "lic.csv")
-    draw_published(lic, paths.BOOK / "images" / "published_lic.svg")
-
-
-def draw_published(lic: pd.DataFrame, file) -> None:
-    """The same bytes for the same numbers."""
-    figure = published_figure(lic).figure
-    with plt.rc_context({**STYLE, "svg.fonttype": "path"}):
-        figure.savefig(file, format="svg", metadata={"Date": None})
-    plt.close(figure)
-
-
-if __name__ == "__main__":
-    main()
+    figure.supxlabel(xlabel, fontsize=10)
+    figure.tight_layout(rect=(0, 0, 1, 0.96))
+    return panels[0, 0]

@@ -6,16 +6,16 @@ papers share captions, seeds and in part splits.
 """
 
 from functools import reduce
-from itertools import combinations, product
+from itertools import combinations
 from operator import add
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from scipy import stats
 
-from relic.chapters.figures import STYLE
+from relic import paths
+from relic.chapters.figures import STYLE, by_paper
 from relic.data.captioners import display_names, in_order
 from relic.errors import RelicError
 from relic.judge.lic import labelled, model_table
@@ -23,7 +23,7 @@ from relic.judge.stats import pearson_interval, tau
 from relic.measure.splits import PAPER_SEEDS
 from relic.numbers import number
 from relic.records import grid
-from relic.records.evidence import PAPERS
+from relic.records.evidence import PAPERS, papers
 from relic.records.published import CELL
 from relic.records.runs import read_recorded
 from relic.records.serve import AnyCorpus, Runs, recorded, runs
@@ -107,32 +107,24 @@ def within(pairs: pd.DataFrame) -> pd.DataFrame:
 def difference_figure(pairs: pd.DataFrame, metrics: list[str]) -> plt.Axes:
     """Later papers minus the first, a panel a classifier and metric; filled marks lie beyond the bar."""
     first = pairs["source_first"].iloc[0]
-    pairs = pairs[pairs["source_first"] == first]
-    names, kinds = in_order(pairs["captioner"]), list(pairs["classifier"].unique())
-    colours = sns.color_palette("colorblind", len(PAPERS))
-    looks = {source: look for source, *look in zip(PAPERS, colours, "osD", strict=True)}
-    with plt.rc_context(STYLE):
-        size = (2.3 * len(metrics) + 1, 2.2 * len(kinds) + 0.8)
-        shape = {"sharex": True, "sharey": True, "squeeze": False}
-        figure, panels = plt.subplots(len(kinds), len(metrics), figsize=size, **shape)
-        for axes, (kind, metric) in zip(panels.flat, product(kinds, metrics), strict=True):
-            panel = pairs[(pairs["classifier"] == kind) & (pairs["metric"] == metric)]
-            for place, (source, part) in enumerate(panel.groupby("source_second")):
-                colour, marker = looks[source]
-                at = part["captioner"].map(names.index) + 0.34 * place - 0.17
-                look = {"fmt": marker, "color": colour, "ms": 4, "lw": 1, "mfc": "white"}
-                label, far = PAPERS[source], part["beyond"]
-                axes.errorbar(part["difference"], at, xerr=part["spread"], label=label, **look)
-                axes.plot(part["difference"][far], at[far], marker, color=colour, ms=4, zorder=3)
-            axes.axvline(0, color="grey", lw=1)
-            axes.set_yticks(range(len(names)), names, fontsize=9)
-            axes.set_title(f"{metric}, {kind}", fontsize=10)
-        panels[0, 0].invert_yaxis()
-        known = panels[0, 0].get_legend_handles_labels()
-        figure.legend(*known, loc="upper center", ncols=2, frameon=False)
-        figure.supxlabel(f"points more than {PAPERS[first]}", fontsize=10)
-        figure.tight_layout(rect=(0, 0, 1, 0.96))
-    return panels[0, 0]
+    kept = pairs[(pairs["source_first"] == first) & pairs["metric"].isin(metrics)]
+    kept = kept.assign(source=kept["source_second"], within=~kept["beyond"])
+    look = {"value": "difference", "xlabel": f"points more than {PAPERS[first]}"}
+    return by_paper(kept, "classifier", "metric", hollow="within", **look)
+
+
+def published_figure(cells: pd.DataFrame) -> plt.Axes:
+    """Published LIC of gender and race with its spread, a panel an attribute and classifier."""
+    kept = cells.query("metric == 'LIC' and attribute != 'age'")
+    return by_paper(kept, "classifier", "attribute", value="mean", xlabel="LIC, points")
+
+
+def draw_published(cells: pd.DataFrame, file) -> None:
+    """The picture of the README: the same bytes for the same numbers."""
+    figure = published_figure(cells).figure
+    with plt.rc_context({**STYLE, "svg.fonttype": "path"}):
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    plt.close(figure)
 
 
 def against_sheet(cells: pd.DataFrame, per_seed: pd.DataFrame) -> pd.DataFrame:
@@ -275,8 +267,11 @@ def declared() -> pd.DataFrame:
 
 def tables(attribute: str, classifier: str) -> str:
     """Where the reproductions print LIC of an attribute by a classifier."""
-    second = {"gender lstm": 2, "gender bert": 1, "race lstm": 3}.get(
-        f"{attribute} {classifier[:4]}"
-    )
+    theirs = {"gender lstm": 2, "gender bert": 1, "race lstm": 3}
+    second = theirs.get(f"{attribute} {classifier[:4]}")
     first = f"table {RANKS['attribute'].index(attribute) + 1} of Antequera et al. (2023)"
     return first + (f" and table {second} of Türk et al. (2023)" if second else "")
+
+
+if __name__ == "__main__":
+    draw_published(cells(papers()), paths.BOOK / "images" / "published_lic.svg")

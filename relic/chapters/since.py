@@ -6,7 +6,6 @@ images and labels, what captions name, accuracy, LIC at equal length and with ob
 
 import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 
 from relic.chapters.accuracy.scores import (
     FALLBACK,
@@ -18,7 +17,7 @@ from relic.chapters.accuracy.scores import (
 from relic.chapters.datacard import label_counts
 from relic.chapters.direction.measure import SILENT, gather, naming
 from relic.chapters.extensions import in_cells, wide
-from relic.chapters.figures import MARKERS, STYLE
+from relic.chapters.figures import MARKERS, PALETTE, STYLE
 from relic.chapters.learning.scores import SCORES
 from relic.chapters.learning.sensitivity import by_change, length_matched, objects_masked
 from relic.chapters.resample import image_draws
@@ -154,14 +153,13 @@ def markdown(table: pd.DataFrame) -> str:
 def against(table: pd.DataFrame, x: str, y: str, xlabel: str, ylabel: str) -> plt.Axes:
     """Two quantities of each captioner with their intervals, named at the point, coloured by group."""
     groups = sorted(table["group"].unique(), key=lambda name: (name != NINE, name))
-    colours = sns.color_palette("colorblind", max(3, len(groups)))
     _, axes = plt.subplots(figsize=(6.2, 4.6))
     for i, name in enumerate(groups):
         part = table[table["group"] == name]
         up, across = (
             [part[v] - part[low], part[high] - part[v]] for v, low, high in map(_ends, (y, x))
         )
-        look = {"color": colours[i], "fmt": MARKERS[i % 7], "ms": 5, "lw": 0.7}
+        look = {"color": PALETTE[i], "fmt": MARKERS[i % 7], "ms": 5, "lw": 0.7}
         axes.errorbar(part[x], part[y], up, across, label=name, **look)
     for i, row in enumerate(table.sort_values(x).to_dict("records")):
         place = {"xytext": (4, (4, -9)[i % 2]), "textcoords": "offset points"}  # in turn

@@ -1,32 +1,54 @@
 """Figures: one colour a captioner, and pictures that follow their numbers."""
 
+import numpy as np
 import pandas as pd
+import pytest
+from matplotlib.colors import to_rgb
 
 from relic import paths
-from relic.chapters import datacard, figures
+from relic.chapters import datacard, figures, papers
+from relic.data.captioners import in_order
 from relic.data.planted import planted_corpus
+from relic.records import evidence
+from relic.records.published import published
 
 
 def test_the_committed_picture_is_drawn_from_the_published_numbers(tmp_path):
-    lic = pd.read_csv(paths.PUBLISHED / "lic.csv")
-    figures.draw_published(lic, tmp_path / "now.svg")
+    cells = papers.cells(evidence.papers())
+    papers.draw_published(cells, tmp_path / "now.svg")
     committed = paths.BOOK / "images" / "published_lic.svg"
     assert (tmp_path / "now.svg").read_bytes() == committed.read_bytes(), (
-        "python -m relic.chapters.figures draws it again"
+        "python -m relic.chapters.papers draws it again"
     )
-    changed = lic.assign(mean=lic["mean"] + 1)
-    figures.draw_published(changed, tmp_path / "other.svg")
+    papers.draw_published(cells.assign(mean=cells["mean"] + 1), tmp_path / "other.svg")
     assert (tmp_path / "other.svg").read_bytes() != committed.read_bytes()
 
 
-def test_a_captioner_keeps_its_colour_in_whatever_company():
-    few, many = (
-        figures.captioner_colours(["OSCAR", "Human"]),
-        figures.captioner_colours([*figures.ORDER, "Human"]),
-    )
+def test_a_captioner_keeps_its_colour_and_marker_in_whatever_company():
+    names = in_order(published("captioners")["captioner"])
+    few = figures.captioner_looks(["OSCAR", "Human"])
+    many = figures.captioner_looks([*names, "mine", "Human"])
     assert few["OSCAR"] == many["OSCAR"]
-    assert len(set(many.values())) == 10
-    assert many["Human"] == figures.HUMAN_COLOUR
+    assert len({tuple(look.values()) for look in many.values()}) == 11
+    assert many["Human"]["color"] == figures.HUMAN_COLOUR
+
+
+@pytest.mark.parametrize("ground", ["#ffffff", "#121212", "#14181e"])
+def test_marks_stand_out_on_a_light_and_on_a_dark_page(ground):
+    def light(colour: str) -> float:
+        parts = np.array(to_rgb(colour))
+        linear = np.where(parts <= 0.03928, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722]) + 0.05
+
+    for colour in (*figures.PALETTE, "grey"):
+        one, other = sorted([light(colour), light(ground)])
+        assert other / one >= 3, colour
+
+
+def test_the_scale_of_lic_m_starts_at_its_floor():
+    table = pd.DataFrame({"captioner": ["NIC"], "lic_model": [40.0], "low": [39.0], "high": [41.0]})
+    axes = figures.forest(table, value="lic_model", xlabel="LIC_M, percent", zero=None)
+    assert axes.get_xlim()[0] == 25
 
 
 def test_lengths_have_a_line_for_each_captioner_and_humans():

@@ -75,7 +75,7 @@ def test_the_figure_fills_what_lies_beyond(cells):
         panel.get_title(): sum(
             len(line.get_xdata())
             for line in panel.lines
-            if line.get_linestyle() == "None" and line.get_zorder() == 3
+            if line.get_linestyle() == "None" and line.get_markerfacecolor() != "white"
         )
         for panel in axes.figure.axes
     }

@@ -3,9 +3,8 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 
-from relic.chapters.figures import MARKERS, STYLE
+from relic.chapters.figures import MARKERS, PALETTE, STYLE
 
 
 def truth_figure(table: pd.DataFrame) -> plt.Axes:
@@ -16,7 +15,7 @@ def truth_figure(table: pd.DataFrame) -> plt.Axes:
         axes.plot(ends, ends, color="grey", ls="--", lw=1)
         axes.axhline(0, color="grey", lw=0.5)
         axes.errorbar(table["true LIC"], table["LIC"], yerr=_reach(table), fmt="o-", ms=5, lw=1.2,
-                      color=sns.color_palette("colorblind")[0])  # fmt: skip
+                      color=PALETTE[0])  # fmt: skip
         for row in table.itertuples():
             axes.annotate(f"gain {row.gain:g}".replace("-", "−"), (row[table.columns.get_loc("true LIC") + 1], row.LIC),
                           xytext=(6, -10), textcoords="offset points", fontsize=8)  # fmt: skip
@@ -49,7 +48,7 @@ def _bias_panel(axes: plt.Axes, table: pd.DataFrame, title: str) -> None:
     levels = list(dict.fromkeys(table.iloc[:, 0]))
     for number, (gain, part) in enumerate(table.groupby("gain")):
         places = [levels.index(level) + 0.16 * number for level in part.iloc[:, 0]]
-        colour = sns.color_palette("colorblind")[number]
+        colour = PALETTE[number]
         axes.errorbar(places, part["bias"], yerr=_reach(part), color=colour, ms=4, lw=1,
                       marker=MARKERS[number], label=f"gain {gain:g}")  # fmt: skip
     axes.axhline(0, color="grey", lw=1)

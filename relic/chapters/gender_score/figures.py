@@ -2,9 +2,8 @@
 
 import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 
-from relic.chapters.figures import MARKERS, STYLE, captioner_colours
+from relic.chapters.figures import MARKERS, PALETTE, STYLE, captioner_looks
 from relic.chapters.gender_score.tables import COUNTED, ESTIMATED, SCORE
 
 
@@ -17,7 +16,7 @@ def count_figure(ratios: pd.DataFrame) -> plt.Axes:
     markers = dict(zip(ratios["object"].unique(), MARKERS, strict=False))
     _, axes = plt.subplots(figsize=(5, 4))
     axes.axline((0.5, 0.5), slope=1, color="grey", lw=1)
-    for method, colour in zip((SCORE, ESTIMATED), sns.color_palette("colorblind", 2), strict=True):
+    for method, colour in zip((SCORE, ESTIMATED), PALETTE, strict=False):
         for word, part in others[others["method"] == method].groupby("object", sort=False):
             bars = {"color": colour, "lw": 0.8, "alpha": 0.5}
             axes.vlines(part["counted"], part["low"], part["high"], **bars)
@@ -50,14 +49,15 @@ def overview(levels: pd.DataFrame) -> plt.Axes:
 def lic_figure(scores: pd.DataFrame, lic: pd.DataFrame) -> plt.Axes:
     """The Gender Score's ratio to men against LIC, both with their intervals, a point each captioner."""
     both = scores.merge(lic, on="captioner", suffixes=("", "_lic"))
-    colours = captioner_colours(list(both["captioner"]))
+    looks = captioner_looks(both["captioner"])
     with plt.rc_context(STYLE):
         _, axes = plt.subplots(figsize=(5, 3.8))
         for each in both.to_dict("records"):
-            colour = colours[each["captioner"]]
+            look = looks[each["captioner"]]
+            colour = look["color"]
             axes.vlines(each["lic"], each["low"], each["high"], color=colour, lw=1.5)
             axes.hlines(each["to_m"], each["low_lic"], each["high_lic"], color=colour, lw=1.5)
-            axes.plot(each["lic"], each["to_m"], "o", color=colour, ms=6)
+            axes.plot(each["lic"], each["to_m"], ms=6, **look)
             axes.annotate(each["captioner"], (each["lic"], each["to_m"]), xytext=(5, 4),
                           textcoords="offset points", fontsize=8)  # fmt: skip
         axes.set(xlabel="LIC, points", ylabel="Gender Score, ratio to men")

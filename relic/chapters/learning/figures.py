@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-from relic.chapters.figures import MARKERS, STYLE, captioner_colours
+from relic.chapters.figures import MARKERS, PALETTE, STYLE, captioner_looks
 
 SIDES = ("generated", "human")
 APART = 1.4  # sizes closer than this share no tick
@@ -17,10 +17,10 @@ def curve_figure(lic: pd.DataFrame, means: pd.DataFrame, unit: str = "LIC") -> p
         for number, part in enumerate(SIDES):
             reach = [means[part] - means[f"{part} low"], means[f"{part} high"] - means[part]]
             left.errorbar(means["training images"], means[part], yerr=reach, label=f"{part} captions", lw=1.2, ms=4,
-                          marker=MARKERS[number], color=sns.color_palette("colorblind")[number])  # fmt: skip
+                          marker=MARKERS[number], color=PALETTE[number])  # fmt: skip
         each = lic.groupby(["captioner", "n_train"], sort=False)["lic"].mean().unstack(0)
-        for number, (name, colour) in enumerate(captioner_colours(each).items()):
-            right.plot(each.index, each[name], color=colour, marker=MARKERS[number % 7], ms=4, lw=1.2, label=name)  # fmt: skip
+        for name, look in captioner_looks(each).items():
+            right.plot(each.index, each[name], ms=4, lw=1.2, label=name, **look)
         right.axhline(0, color="grey", lw=1)
         ticks = [each.index[-1]]
         for size in each.index[::-1]:
@@ -41,7 +41,7 @@ def level_figure(table: pd.DataFrame) -> plt.Axes:
     """Mean LIC against mean LIC_D, a mark a classifier, a colour a paper."""
     with plt.rc_context(STYLE):
         _, axes = plt.subplots(figsize=(5.2, 3.6))
-        sns.scatterplot(table, x="LIC_D", y="LIC", hue="source", style="classifier", palette="colorblind", s=70, ax=axes)  # fmt: skip
+        sns.scatterplot(table, x="LIC_D", y="LIC", hue="source", style="classifier", palette=PALETTE[: table["source"].nunique()], s=70, ax=axes)  # fmt: skip
         axes.axhline(0, color="grey", lw=1)
         axes.set(xlabel="mean LIC_D, percent", ylabel="mean LIC, points")
         axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
