@@ -15,6 +15,7 @@ from doit.exceptions import TaskFailed
 from tqdm import tqdm
 
 from relic import paths
+from relic.book import sources
 from relic.book.depends import files
 from relic.book.execute import FAILED, OK, Record, read_record
 from relic.book.runner import Step
@@ -35,15 +36,15 @@ ADDED = {"injected-parameters", "papermill-error-cell-tag"}  # cells of papermil
 
 def book_step(profile: str, directory: Path, notebooks: list[str]) -> Step:
     """Compile when a source, an executed notebook, its record or a value of the pages changed."""
-    sources = [p for p in sorted(paths.BOOK.rglob("*")) if paths.BUILD not in p.parents]
+    read = [p for p in sorted(paths.BOOK.rglob("*")) if paths.BUILD not in p.parents]
     ends = (".json", ".ipynb", ".failed.ipynb")
-    sources += [directory / f"{name}{end}" for name in notebooks for end in ends]
-    sources += [paths.RESULTS / "grid.yml", paths.RESULTS / "provenance.json"]
-    sources += [paths.ROOT / "CITATION.cff"]
+    read += [directory / f"{name}{end}" for name in notebooks for end in ends]
+    read += [paths.RESULTS / "grid.yml", paths.RESULTS / "provenance.json"]
+    read += [paths.ROOT / "CITATION.cff"]
     return Step(
         name="book",
         action=lambda: compile_book(profile, directory, notebooks),
-        files=[p for p in sources if p.is_file()] + files("import relic.book.book"),
+        files=[p for p in read if p.is_file()] + files("import relic.book.book"),
         given={"profile": profile, "notebooks": notebooks},
         targets=[paths.HTML / "index.html"],
     )
@@ -58,8 +59,11 @@ def compile_book(profile: str, directory: Path, notebooks: list[str]):
     records = {name: read_record(directory / f"{name}.json") for name in notebooks}
     (stage / "notebooks").mkdir()
     for name, record in records.items():
-        page = json.dumps(notebook_page(name, directory, record))
-        (stage / "notebooks" / f"{name}.ipynb").write_text(page, encoding="utf-8")
+        page = notebook_page(name, directory, record)
+        code = [c for c in page["cells"] if c["cell_type"] == "code"]
+        linked = sources.link(stage, "\n".join("".join(cell["source"]) for cell in code))
+        page["cells"][-1:-1] = [_markdown(linked, "relic-sources")] if linked else []
+        (stage / "notebooks" / f"{name}.ipynb").write_text(json.dumps(page), encoding="utf-8")
     try:
         fill(stage)
     except RelicError as error:
@@ -157,8 +161,8 @@ def notebook_page(name: str, directory: Path, record: Record | None) -> dict:
     return page | {"cells": cells}
 
 
-def _markdown(text: str) -> dict:
-    return {"cell_type": "markdown", "id": "relic-added", "metadata": {}, "source": text}
+def _markdown(text: str, name: str = "relic-added") -> dict:
+    return {"cell_type": "markdown", "id": name, "metadata": {}, "source": text}
 
 
 def status_page(template: str, profile: str, records: dict[str, Record | None]) -> str:

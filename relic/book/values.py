@@ -158,7 +158,7 @@ def landing() -> dict:
     told = ", ".join(f"{name} {count(n, 'split')}" for name, n in splits.items())
     caption = (
         f"Gender LIC, COCO captions: mean and 95 % interval over splits ({told}; no interval from one split). "
-        "Pale bars: the papers' printed values for the same classifier. Right of 0, the captioner amplifies."
+        "Upright bars: the papers' printed values for the same classifier. Right of 0, the captioner amplifies."
     )
     alt = "LIC of nine captioners for gender by classifier, with intervals, beside the papers' values."
     figure = _block(figure_html(axes.figure, alt, caption))

@@ -13,6 +13,8 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
+from relic import paths
+
 WIDTHS = (1280, 400)
 LEAST_CONTRAST = 4.5  # WCAG AA
 
@@ -264,6 +266,14 @@ def test_a_notebook_can_be_downloaded(tab, address, notebook_pages):
     assert json.loads(found.body())["nbformat"] == 4
 
 
+def test_the_source_of_a_function_is_a_click_away(tab, address, notebook_pages):
+    tab.goto(address + next(p for p in notebook_pages if "claim2" in p))
+    tab.locator("details.relic-code summary").click()
+    tab.locator("details.relic-code a", has_text="relic.lic_table").click()
+    line = tab.locator(f"[id='{tab.url.split('#')[1]}'], [name='{tab.url.split('#')[1]}']").first
+    assert "def lic_table" in line.evaluate("e => e.parentElement.textContent")
+
+
 def test_tables_of_results_have_a_caption_and_say_what_they_rest_on(tab, address, notebook_pages):
     for page in notebook_pages:
         tab.goto(address + page)
@@ -397,6 +407,27 @@ def test_text_is_readable(tab, address, notebook_pages, request):
             faint += [(page, selector, *c) for c in contrasts if c[1] < LEAST_CONTRAST]
     assert faint == []
     assert min(seen.values()) > 0, seen
+
+
+SERIOUS = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations
+  .filter(v => ['serious', 'critical'].includes(v.impact))
+  .map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 120)])"""
+LOOKED_AT = "index found papers decide words rerun status audit".split()
+LOOKED_AT += ["notebooks/20_claim2_amplification", "notebooks/53_unseen_captions"]
+
+
+@pytest.mark.parametrize("tab", ["light", "dark"], indirect=True)
+def test_axe_finds_nothing_serious(tab, address):
+    """axe-core, if it is there: npm install --prefix extras axe-core."""
+    axe = paths.ROOT / "extras" / "node_modules" / "axe-core" / "axe.min.js"
+    if not axe.exists():
+        pytest.skip("axe-core is not here (npm install --prefix extras axe-core)")
+    found = {}
+    for page in LOOKED_AT:
+        tab.goto(f"{address}{page}.html", wait_until="load")
+        tab.add_script_tag(path=str(axe))
+        found[page] = tab.evaluate(SERIOUS)
+    assert {page: each for page, each in found.items() if each} == {}
 
 
 def test_contrast_is_measured_rightly(tab):
