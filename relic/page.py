@@ -6,7 +6,6 @@ import io
 import os
 import re
 import time
-from collections.abc import Iterable
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -53,11 +52,11 @@ class Page:
         shown = table_html(frame, f"{self.name}_{name}.csv", caption, decimals)
         if folded:
             shown = f'<details class="relic-folded"><summary>{_text(caption)}</summary>{shown}</details>'
-        display(HTML(shown))
+        self.html(shown)
 
     def figure(self, axes: plt.Axes, alt: str, caption: str) -> None:
         """A figure, a text for those who cannot see it, and a caption."""
-        display(HTML(figure_html(axes.figure, alt, self.numbered("Figure", caption))))
+        self.html(figure_html(axes.figure, alt, self.numbered("Figure", caption)))
         plt.close(axes.figure)
 
     def html(self, text: str) -> None:
@@ -66,11 +65,36 @@ class Page:
 
     def verdict(self, verdict: Verdict, about: str, decimals: int = 1) -> None:
         """A verdict as a box: the word, the claim, the number it rests on, and on what (`about`)."""
-        display(HTML(verdict_html(verdict, about, decimals)))
+        several = f" · surely {verdict.surely} of {verdict.captioners}" * (verdict.captioners > 1)
+        n_test = "" if pd.isna(verdict.n_test) else f", {verdict.n_test:.0f} test captions a split"
+        estimate = span(verdict.estimate, verdict.low, verdict.high, decimals)
+        self.html(
+            f'<div class="relic-verdict {verdict.word}"><p><strong>{verdict.symbol} {verdict.word}</strong> '
+            f"{_text(verdict.claim)}</p><p>{_text(verdict.whose)}: {estimate}{several} "
+            f"<span>· {_text(about)}, {count(verdict.seeds, 'split')}{n_test}</span></p></div>"
+        )
 
     def provenance(self, *corpora) -> None:
-        """What this page rests on."""
-        display(HTML(provenance_html(self.parameters, list(corpora))))
+        """What this page rests on: a line to read, the rest to open."""
+        source, seconds = provenance.commit(), f"{time.time() - STARTED:.1f}"
+        commit = source["commit"] + " with uncommitted changes" * bool(source["dirty"])
+        rows = {
+            "commit": commit,
+            "profile": os.environ.get("RELIC_PROFILE", "none: run on its own"),
+            "parameters": ", ".join(f"{k} = {v!r}" for k, v in self.parameters.items()),
+            **{f"{c.attribute.name}, {c.name}": f"{c.coverage}; {c.fingerprint}" for c in corpora},
+            "versions": ", ".join(f"{k} {v}" for k, v in provenance.versions().items()),
+            "device": provenance.device(),
+            "seconds": seconds,
+        }
+        row = '<tr><th scope="row">{}</th><td>{}</td></tr>'.format
+        shown = "".join(row(_text(name), _text(value)) for name, value in rows.items())
+        names = ", ".join(dict.fromkeys(c.name for c in corpora)) or "no corpus"
+        line = f"Provenance: commit {commit}, {names}, {rows['device']}, {seconds} s"
+        self.html(
+            f'<details class="relic-provenance"><summary>{_text(line)}</summary>'
+            f'<div class="scroll"><table><tbody>{shown}</tbody></table></div></details>'
+        )
 
 
 def table_html(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) -> str:
@@ -135,41 +159,6 @@ def figure_html(figure: plt.Figure, alt: str, caption: str) -> str:
     drawing = drawing.replace("<svg", f'<svg role="img" aria-label="{_text(alt)}"', 1)
     told = _text(caption)
     return f'<figure class="relic-figure">{drawing}<figcaption>{told}</figcaption></figure>'
-
-
-def verdict_html(verdict: Verdict, about: str, decimals: int = 1) -> str:
-    """HTML of a verdict."""
-    many = verdict.captioners > 1
-    several = f" · surely {verdict.surely} of {verdict.captioners}" if many else ""
-    n_test = "" if pd.isna(verdict.n_test) else f", {verdict.n_test:.0f} test captions a split"
-    return (
-        f'<div class="relic-verdict {verdict.word}"><p><strong>{verdict.symbol} {verdict.word}</strong> '
-        f"{_text(verdict.claim)}</p><p>{_text(verdict.whose)}: "
-        f"{span(verdict.estimate, verdict.low, verdict.high, decimals)}{several} <span>· {_text(about)}, "
-        f"{count(verdict.seeds, 'split')}{n_test}</span></p></div>"
-    )
-
-
-def provenance_html(parameters: dict, corpora: Iterable) -> str:
-    """HTML of the provenance block: a line to read, the rest to open."""
-    source, seconds = provenance.commit(), time.time() - STARTED
-    commit = source["commit"] + (" with uncommitted changes" if source["dirty"] else "")
-    rows = {
-        "commit": commit,
-        "profile": os.environ.get("RELIC_PROFILE", "none: run on its own"),
-        "parameters": ", ".join(f"{k} = {v!r}" for k, v in parameters.items()),
-        **{f"{c.attribute.name}, {c.name}": f"{c.coverage}; {c.fingerprint}" for c in corpora},
-        "versions": ", ".join(f"{k} {v}" for k, v in provenance.versions().items()),
-        "device": provenance.device(),
-        "seconds": f"{seconds:.1f}",
-    }
-    cells = "".join(f"<tr><th>{_text(k)}</th><td>{_text(v)}</td></tr>" for k, v in rows.items())
-    names = ", ".join(dict.fromkeys(c.name for c in corpora)) or "no corpus"
-    line = f"Provenance: commit {commit}, {names}, {rows['device']}, {seconds:.1f} s"
-    return (
-        f'<details class="relic-provenance"><summary>{_text(line)}</summary>'
-        f'<div class="scroll"><table><tbody>{cells}</tbody></table></div></details>'
-    )
 
 
 def _text(value) -> str:

@@ -13,7 +13,7 @@ import pytest
 from relic import page as module
 from relic.data.planted import planted_corpus
 from relic.judge.claims import Verdict
-from relic.page import Page, figure_html, provenance_html, table_html
+from relic.page import Page, figure_html, table_html
 
 EVIL = "<script>alert('x')</script>\"&"
 FRAME = pd.DataFrame(
@@ -235,16 +235,17 @@ def test_provenance_tells_all_a_result_rests_on(shown, monkeypatch):
     text, single = shown
     for corpus in corpora:
         assert corpus.fingerprint in text
-        assert f"<th>{corpus.attribute.name}, {corpus.name}</th>" in text
+        assert f">{corpus.attribute.name}, {corpus.name}</th>" in text
     assert corpora[1].fingerprint not in single
     for word in ("abc123", "smoke", "synthetic", "human captions for all 100 images", "numpy"):
         assert word in text
-    assert re.search(r"<th>seconds</th><td>\d+\.\d</td>", text)
+    assert re.search(r">seconds</th><td>\d+\.\d</td>", text)
 
 
-def test_provenance_says_when_the_source_was_changed(monkeypatch):
+def test_provenance_says_when_the_source_was_changed(shown, monkeypatch):
     monkeypatch.setattr(module.provenance, "commit", lambda: {"commit": "abc123", "dirty": True})
-    assert "abc123 with uncommitted changes" in provenance_html({}, [])
+    Page("00_data", {}).provenance()
+    assert "abc123 with uncommitted changes" in shown[0]
 
 
 def test_sentences_are_markdown(shown):

@@ -9,8 +9,10 @@ import ast
 import json
 import re
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 
+import relic
 from relic import paths
 
 DATA = (".yml", ".csv", ".html")  # what modules read from their own directory
@@ -76,25 +78,14 @@ def _read(code: str, package: Path) -> tuple[set[str], set[str]]:
 
 def _modules(name: str, package: Path) -> set[str]:
     """The module that a dotted name lies in, and the packages around it."""
-    name = _homes(package).get(name, name)
-    parts = name.split(".")
-    found = [".".join(parts[:n]) for n in range(1, len(parts) + 1)]
-    return {m for m in found if _file(m, package).exists()}
+    home = getattr(relic, "_PLACE", {}).get(name.removeprefix("relic."), name)
+    found = accumulate(home.split("."), "{}.{}".format)
+    return {module for module in found if _file(module, package).exists()}
 
 
 def _file(module: str, package: Path) -> Path:
     place = package.joinpath(*module.split(".")[1:])
     return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-
-
-@cache
-def _homes(package: Path) -> dict[str, str]:
-    """`relic.name` -> its module, from the table in `relic/__init__.py`."""
-    for node in ast.parse((package / "__init__.py").read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
-            table = ast.literal_eval(node.value)
-            return {f"relic.{name}": home for home, names in table.items() for name in names}
-    return {}
 
 
 def _data_beside(module: Path, package: Path) -> list[Path]:

@@ -34,13 +34,9 @@ settings: RELIC_DATA  directory of the real captions, as --data
 
 def parser() -> argparse.ArgumentParser:
     """The options of a build."""
-    options = argparse.ArgumentParser(
-        prog="./run_all.sh",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    look = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+    about = {"description": DESCRIPTION, "epilog": EXAMPLES}
+    options = argparse.ArgumentParser(prog="./run_all.sh", **about, **look)
     add = options.add_argument
     add("--profile", default="record", metavar="NAME", help="params/NAME.yml (default: record)")
     several = {"action": "extend", "default": [], "nargs": "+"}
@@ -48,11 +44,8 @@ def parser() -> argparse.ArgumentParser:
     add("--data", metavar="DIR", help="real captions in upstream's layout; implies corpus=real")
     one = "a notebook parameter; NOTEBOOK.KEY=VALUE for one notebook; may be repeated"
     add("--set", action="append", default=[], metavar="KEY=VALUE", dest="sets", help=one)
-    cores, at_a_time = (
-        min(4, os.cpu_count() or 1),
-        "notebooks at a time (default: one a core, at most 4)",
-    )
-    add("--workers", type=int, default=cores, metavar="N", help=at_a_time)
+    several = {"type": int, "default": min(4, os.cpu_count() or 1), "metavar": "N"}
+    add("--workers", **several, help="notebooks at a time (default: one a core, at most 4)")
     add("--timeout", type=int, default=0, metavar="SECONDS", help="longest a cell may take")
     add("--keep-going", action="store_true", help="go on after a failed notebook, and publish")
     add("--fresh", action="store_true", help="execute everything again")
@@ -78,9 +71,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         if "=" not in text:
             options.error(f"--set {text}: write KEY=VALUE")
     if found.data is not None and not os.path.isdir(found.data):
-        options.error(
-            f"--data {found.data}: no such directory (get the captions: relic data fetch DIR)"
-        )
+        get = "(get the captions: relic data fetch DIR)"
+        options.error(f"--data {found.data}: no such directory {get}")
     return found
 
 

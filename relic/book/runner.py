@@ -115,31 +115,28 @@ class Progress(ZeroReporter):
 
     # pydoit calls these
     def execute_task(self, task):
-        """A task starts."""
         self._running[task.name] = time.time()
         self._say(task, "")
 
     def add_success(self, task):
-        """A task ended well."""
-        self._finish(task, "done in ")
+        self._finish(task, ": done in ")
 
-    def add_failure(self, task, fail):
-        """A task failed; a TaskFailed is our message, anything else a mistake of ours, shown whole."""
+    def add_failure(
+        self, task, fail
+    ):  # a TaskFailed is our message, the rest our mistake, shown whole
         self.failures[task.name] = "".join([f"{fail.message}\n", *fail.traceback]).strip()
-        self._finish(task, "FAILED after ")
+        self._finish(task, ": FAILED after ")
 
     def skip_uptodate(self, task):
-        """Nothing changed."""
         self._say(task, ": up to date")
         self._bar.update()
 
     def runtime_error(self, msg):
-        """pydoit itself could not go on."""
         self.failures["build"] = str(msg)
 
     def _finish(self, task, words: str) -> None:
         took = time.time() - self._running.pop(task.name, time.time())
-        self._say(task, f": {words}{tqdm.format_interval(took)}")
+        self._say(task, words + tqdm.format_interval(took))
         self._bar.update()
 
     def _say(self, task, words: str) -> None:

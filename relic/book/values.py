@@ -60,17 +60,12 @@ def values() -> dict:
         "lic": {name: levels(table) for name, table in lic.items()},
         "unseen": {name: unseen(name) for name in ("gender", "race")},
         "lstm": {f"claim{n}": _verdict(verdicts, n, "gender", "lstm") for n in "24"},
-        "landing": landing(),
-        "example": example(),
         "learned": {name: learned(name) for name in (MAIN, "lstm")},
         "curve": {name: curve(name) for name in ("gender", "race")},
         "since": newer(),
         "verdicts": {"matrix": matrix(verdicts)} | former_rule(verdicts),
         "permuted": {"gender": levels(_lic("gender", labels="permuted"))},
         "papers": papers(verdicts),
-        "calibration": calibration(),
-        "direction": direction(),
-        "gender_score": gender_score(),
         "record": record(runs),
         "done": done(runs),
         "cost": cost(runs),
@@ -78,10 +73,9 @@ def values() -> dict:
         "classifiers": {"papers": papers_classifiers()},
         "batching": {"lstm": batching(runs)},
         "wrong": {name: wrong(name) for name in ATTRIBUTES},
-        "age": age(),
-        "audit": audit(),
     }
-    return text(found)
+    alone = (landing, example, calibration, direction, gender_score, age, audit)
+    return text(found | {part.__name__: part() for part in alone})
 
 
 def text(value):

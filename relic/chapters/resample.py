@@ -7,8 +7,6 @@ import numpy as np
 
 from relic.errors import RelicError
 
-LEVEL = 95  # percent of the draws that an interval holds
-
 
 def image_draws(images: int, draws: int = 1000, seed: int = 0) -> np.ndarray:
     """How often each image is drawn: a row each resample, a column each image.
@@ -31,9 +29,7 @@ def interval(values: np.ndarray) -> tuple[float, float]:
     >>> interval(np.arange(101.0))
     (2.5, 97.5)
     """
-    values = np.asarray(values, dtype=float)
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return float("nan"), float("nan")
-    low, high = np.percentile(values, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])
+    known = np.asarray(values, dtype=float)
+    known = known[np.isfinite(known)]
+    low, high = np.percentile(known, [2.5, 97.5]) if len(known) else (np.nan, np.nan)
     return float(low), float(high)

@@ -4,11 +4,12 @@ import json
 
 import pytest
 
+import relic
 from relic import paths
 from relic.book.depends import files, notebook_files
 
 PACKAGE = {
-    "__init__.py": '_HOMES = {"relic.page": ("Page",), "relic.audit.main": ("audit",)}',
+    "__init__.py": "",
     "page.py": "from relic.data import load",
     "data/__init__.py": "",
     "data/load.py": "def late():\n    import relic.data.deep.er",
@@ -31,8 +32,9 @@ RESULTS = ("runs.csv", "outcomes.parquet", "first/a.csv", "second/part.csv", "th
 
 
 @pytest.fixture
-def found(tmp_path):
+def found(tmp_path, monkeypatch):
     """What code rests on in a small package, by path."""
+    monkeypatch.setattr(relic, "_PLACE", {"Page": "relic.page", "audit": "relic.audit.main"})
     package, results = tmp_path / "relic", tmp_path / "results"
     for name, text in PACKAGE.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
