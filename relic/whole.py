@@ -10,8 +10,11 @@ def write_whole(file: Path, content: str | Callable[[Path], object]) -> None:
     """Text, or what a function writes to the path it is given; the directory is made."""
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f".{file.name}.{uuid4().hex}.part")
-    if callable(content):
-        content(part)
-    else:
-        part.write_text(content, encoding="utf-8")
-    os.replace(part, file)
+    try:
+        if callable(content):
+            content(part)
+        else:
+            part.write_text(content, encoding="utf-8")
+        os.replace(part, file)
+    finally:
+        part.unlink(missing_ok=True)  # a full disk is not filled further

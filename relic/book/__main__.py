@@ -28,6 +28,13 @@ def main(arguments: list[str]) -> int:
     except RelicError as error:
         print(f"run_all.sh: {error}", file=sys.stderr)
         return 2
+    except OSError as error:  # a full disk, a directory that cannot be written
+        where = f"{error.filename}: " if error.filename else ""
+        print(
+            f"run_all.sh: {where}{error.strerror}; mend it, and the same command continues",
+            file=sys.stderr,
+        )
+        return 1
     except KeyboardInterrupt:
         print("\nrun_all.sh: stopped; the same command continues", file=sys.stderr)
         return 130
@@ -51,6 +58,8 @@ def build(chosen) -> int:
     directory = paths.profile_build(chosen.profile)
     directory.mkdir(parents=True, exist_ok=True)
     with one_build_at_a_time(paths.BUILD / "lock"):
+        for half in (*directory.glob(".*.part"), *directory.glob("*.running.ipynb")):
+            half.unlink()  # of a build that was killed
         return execute_and_compile(chosen, wanted, list(available), directory)
 
 

@@ -49,11 +49,14 @@ class Store:
         file = self.file(outcome.run)
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
-        with part.open("wb") as out:
-            out.write(line + payload)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(part, file)
+        try:
+            with part.open("wb") as out:
+                out.write(line + payload)
+                out.flush()
+                os.fsync(out.fileno())
+            os.replace(part, file)
+        finally:
+            part.unlink(missing_ok=True)  # a full disk is not filled further
 
     def scores(self, run: Run) -> dict | None:
         """Scores of a finished run, or None."""

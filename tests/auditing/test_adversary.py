@@ -174,6 +174,7 @@ def test_6_two_audits_do_not_share_one_out(tmp_path):
         pass
 
 
+@pytest.mark.slow
 def test_7_out_may_be_a_mount_point(files, tmp_path):
     """A directory that cannot be renamed: it must stay the same one, and nothing may lie beside it."""
     (tmp_path / "out").mkdir()
@@ -194,6 +195,7 @@ def test_7_a_dangling_link_is_told(tmp_path):
         pass
 
 
+@pytest.mark.slow
 def test_7_a_full_disk_leaves_no_half_report(files, tmp_path):
     """No file may grow beyond 30 kB: runs fit, report.html does not."""
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))  # noqa: E731
@@ -212,6 +214,7 @@ def test_7_a_full_disk_leaves_no_half_report(files, tmp_path):
         ({}, ("--scheduler", "tcp://127.0.0.1:9"), "no scheduler answers at tcp://127.0.0.1:9"),
     ],
 )
+@pytest.mark.slow
 def test_9_a_store_or_a_scheduler_that_is_not_there(files, tmp_path, setting, more, told):
     place = os.environ | {"RELIC_RUNS": str(tmp_path / "r")} | setting
     done = command(files, "--out", "out", *more, cwd=tmp_path, env=place)
@@ -221,6 +224,7 @@ def test_9_a_store_or_a_scheduler_that_is_not_there(files, tmp_path, setting, mo
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_10_sigterm_leaves_nothing(files, tmp_path):
     told = [sys.executable, "-m", "relic.cli", "audit", *files["captions"], "--labels", files["labels"],
             "--human", files["human"], "--no-accuracy", "--out", "out"]  # fmt: skip
@@ -271,6 +275,7 @@ def test_11_a_yaml_bomb_is_refused(tmp_path):
     assert time.process_time() - started < 2
 
 
+@pytest.mark.slow
 def test_12_odd_names(files, tmp_path):
     _, _, file = files["captions"][2].partition("=")
     long = Inputs((f"{'x' * 5000}={file}",), files["labels"], files["human"])

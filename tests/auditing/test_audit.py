@@ -55,6 +55,7 @@ def inputs(place, captions=None, labels=None, human=None, **more) -> Inputs:
     return Inputs(**told | more)
 
 
+@pytest.mark.slow
 def test_known_verdicts_of_the_embedded_corpus(tmp_path):
     """Four planted captioners: two amplify, one gives away less than people, one does nothing."""
     files = example_files("gender", 4000, "embedded", tmp_path / "files")
@@ -367,6 +368,7 @@ def test_an_audit_shows_itself(small):
     assert small._repr_html_().count("<p>") == 4
 
 
+@pytest.mark.slow
 def test_grouped_splits_are_ten_folds_by_default(tmp_path):
     files = example_files("gender", 300, "embedded", tmp_path / "x")
     found = audit(**files, split="grouped", store=Store(tmp_path / "r"), chance=False, progress=False, with_accuracy=False)  # fmt: skip

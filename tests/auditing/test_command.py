@@ -43,6 +43,7 @@ def leftovers(place) -> list[str]:
     return sorted(f.name for f in place.iterdir() if f.name != "runs")
 
 
+@pytest.mark.slow
 def test_a_whole_report_then_no_second_without_force(call, tmp_path):
     first = call("--out", "out")
     assert first.returncode == 0, first.stderr
@@ -156,6 +157,7 @@ def test_any_three_files_give_a_corpus_or_a_clear_error(tmp_path, drawn, filled)
         check(read(told, "gender")[0], {"classifiers": ["linear"], "split": "paired"})
 
 
+@pytest.mark.slow
 def test_a_threshold_decides_the_exit_code(call, files, tmp_path):
     strong = [call("--out", f"o{above}", "--seeds", "0", "--fail-above", above).returncode for above in ("-90", "90")]  # fmt: skip
     assert strong == [3, 0]

@@ -17,13 +17,36 @@ ROOT = Path(__file__).resolve().parents[2]
 PINS = ROOT.parent / "shared" / "pins.txt"
 ENVIRONMENT = ROOT / "environment.yml"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-TOOLS = ("doit", "ruff", "mypy", "pytest", "hypothesis", "playwright", "papermill", "ipykernel")
+BAD = yaml.safe_load(Path(__file__).with_name("known_bad.yml").read_text(encoding="utf-8"))
+TOOLS = (
+    "doit",
+    "ruff",
+    "mypy",
+    "pytest",
+    "pytest-xdist",
+    "hypothesis",
+    "playwright",
+    "papermill",
+    "ipykernel",
+)
 
 
 def lines(file: Path) -> list[str]:
     """Lines that say something."""
     texts = (line.split("#")[0].strip() for line in file.read_text().splitlines())
     return [text for text in texts if text]
+
+
+def hashed() -> dict[str, list[str]]:
+    """Pin -> hashes of requirements.hashes."""
+    found = {}
+    for line in lines(ROOT / "requirements.hashes"):
+        word = line.removesuffix(" \\")
+        if "==" in word:
+            pin = found.setdefault(word, [])
+        else:
+            pin.append(word)
+    return found
 
 
 def pinned(file: Path) -> dict[str, str]:
@@ -78,12 +101,29 @@ def test_torch_is_locked_without_a_build():
     assert LOCK["torch"] == "2.13.0"
 
 
-def test_jupyter_book_stays_at_1():
-    assert LOCK["jupyter-book"].split(".")[0] == "1"
+def test_every_pin_has_hashes_and_no_other_has():
+    found = hashed()
+    assert list(found) == lines(ROOT / "requirements.lock"), "to mend: .ci/hashes"
+    wrong = [pin for pin, all_of in found.items() if not all_of or len(set(all_of)) < len(all_of)]
+    assert wrong == []
+    digests = [digest for all_of in found.values() for digest in all_of]
+    assert [d for d in digests if not re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", d)] == []
+    assert len(found["torch==2.13.0"]) >= 10  # three Pythons, three systems, and the CPU build
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: f"{bad['package']}{bad['which']}")
+def test_no_pin_is_known_to_be_bad(bad):
+    version = LOCK.get(canonicalize_name(bad["package"]))
+    assert version is None or not SpecifierSet(bad["which"]).contains(version), bad["why"]
 
 
 def test_the_lock_leaves_out_what_brings_requests_to_a_cdn():
     assert [name for name in ("ipywidgets", "plotly") if name in LOCK] == []
+
+
+def test_the_lock_leaves_out_pip():
+    """Whoever installs it has one, and a newer one is better."""
+    assert "pip" not in LOCK
 
 
 def test_dependencies_are_locked_at_a_version_they_allow():

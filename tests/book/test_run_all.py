@@ -515,6 +515,7 @@ def test_a_killed_build_continues_with_the_same_command(project):
         project.wait(lambda: not project.processes(), 10, "kernels and notebook processes to end")
         assert any("10_quick" in json.loads(file.read_text()) for file in project.states())
         assert not project.html.exists()
+    (project.build / "profiles" / "record" / ".10_quick.json.0.part").write_text("{")
     result = project.run(*command)
     assert result.code == 0, result
     assert "10_quick: up to date" in result.stderr

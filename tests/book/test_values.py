@@ -170,6 +170,7 @@ def forget() -> None:
     runs._read.cache_clear()
 
 
+@pytest.mark.slow
 def test_every_estimate_on_the_first_pages_follows_the_record(computed, monkeypatch):
     """Numbers of index and found are computed: another record gives other ones."""
     shaken = np.random.default_rng(0)

@@ -169,6 +169,7 @@ def test_a_corpus_has_three_gains_and_every_fifth_the_jackknife(monkeypatch):
     assert many["jackknife"].gt(0).all()
 
 
+@pytest.mark.slow
 def test_a_killed_study_goes_on_and_ends_as_if_it_had_not_been_killed(tmp_path, monkeypatch):
     code = (
         "from pathlib import Path; from relic import paths; "

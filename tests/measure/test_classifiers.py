@@ -74,6 +74,7 @@ def test_spacy_splits_what_the_papers_lstm_saw_split():
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_logits_to_the_last_bit(name, task):
     captions, classes = task
     torch.set_num_threads(1)
@@ -87,6 +88,7 @@ def test_the_same_seed_gives_the_same_logits_to_the_last_bit(name, task):
 
 
 @pytest.mark.parametrize("name", ["linear", "bert-ft", "bert-pre"])
+@pytest.mark.slow
 def test_it_learns(name, task):
     captions, classes = task
     model = quick(name)
@@ -95,6 +97,7 @@ def test_it_learns(name, task):
     assert ((logits > 0) == classes[120:]).mean() > 0.75
 
 
+@pytest.mark.slow
 def test_the_lstm_learns(task, monkeypatch):
     captions, classes = task
     monkeypatch.setattr(

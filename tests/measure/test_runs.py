@@ -181,6 +181,7 @@ def test_permuted_labels_score_at_chance():
     assert abs(accuracy - 50) < 5  # 984 test captions: standard error 1.6
 
 
+@pytest.mark.slow
 def test_the_linear_classifier_approaches_the_truth():
     """Within 2 points at 50,000 images, temperature-scaled, for LIC_M and LIC_D; no gain, no LIC."""
     captioners = (PlantedCaptioner("none", "none", 0.0), PlantedCaptioner("lot", "lot", 1.5))

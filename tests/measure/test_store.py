@@ -70,6 +70,16 @@ def test_an_unfinished_write_leaves_nothing_behind(tmp_path):
         assert store.frame().empty
 
 
+def test_a_full_disk_leaves_no_half_file(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        Store(tmp_path).put(outcome())
+    assert [f for f in tmp_path.rglob("*") if f.is_file()] == []
+
+
 def test_a_pickle_in_disguise_is_not_loaded(tmp_path):
     store = Store(tmp_path)
     store.put(outcome())
@@ -84,6 +94,7 @@ def test_a_pickle_in_disguise_is_not_loaded(tmp_path):
         assert store.get(RUN) is None
 
 
+@pytest.mark.slow
 def test_many_processes_write_the_same_runs_at_once(tmp_path):
     script = (
         "import sys; sys.path.insert(0, 'tests/measure')\n"

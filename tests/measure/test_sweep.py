@@ -122,6 +122,7 @@ def test_other_data_on_a_worker_is_refused(tmp_path):
         sweep(other, forty()[:1], Store(tmp_path), progress=False)
 
 
+@pytest.mark.slow
 def test_kill_9_then_again(tmp_path):
     store, runs = Store(tmp_path / "runs"), forty(calibrated=True)
     process = started(tmp_path)
@@ -143,6 +144,7 @@ def test_kill_9_then_again(tmp_path):
     same_as_computed(store, runs)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_process_costs_nothing(tmp_path):
     store, runs = Store(tmp_path / "runs"), forty(calibrated=True)
     process = started(tmp_path)
@@ -154,6 +156,7 @@ def test_a_killed_worker_process_costs_nothing(tmp_path):
     assert store.missing(runs) == []
 
 
+@pytest.mark.slow
 def test_a_sweep_outlives_an_edit_of_its_code(tmp_path):
     """Even a worker that starts later, in place of one that died, reads no broken module."""
     store, runs = Store(tmp_path / "runs"), forty(calibrated=True)
@@ -172,6 +175,7 @@ def test_a_sweep_outlives_an_edit_of_its_code(tmp_path):
     assert store.missing(runs) == []
 
 
+@pytest.mark.slow
 def test_two_sweeps_at_once_on_one_store(tmp_path):
     store, runs = Store(tmp_path / "runs"), forty(calibrated=True)
     both = [started(tmp_path, workers=1) for _ in range(2)]
@@ -183,6 +187,7 @@ def test_two_sweeps_at_once_on_one_store(tmp_path):
     same_as_computed(store, runs)
 
 
+@pytest.mark.slow
 def test_dask_cluster_that_loses_a_worker(tmp_path):
     from dask.distributed import LocalCluster
 
