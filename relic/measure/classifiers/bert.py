@@ -144,7 +144,7 @@ class Pretrained(_Bert):
         @lru_cache(maxsize=1)
         def passed(epoch: int) -> torch.Tensor:
             """All captions through the encoder: once, or once an epoch where dropout changes them."""
-            if self.dropout:
+            if encoder is not None:
                 return features(encoder.train(), rows).to(self.device)
             return frozen_features(self.encoder_name, captions).to(self.device)
 
