@@ -15,7 +15,7 @@ from relic import provenance
 from relic.auditing import details, report
 from relic.auditing.cautions import Caution, cautions
 from relic.auditing.inputs import Audited, Inputs, assemble, attribute_of, audited, checked_name
-from relic.auditing.measure import SYMBOLS, Measured, measure
+from relic.auditing.measure import MARKS, Measured, measure
 from relic.auditing.readers import read_captions, read_human, read_labels
 from relic.auditing.tables import Table
 from relic.data.attribute import Attribute, known_attributes
@@ -109,7 +109,7 @@ class Audit:
         return rows[0][name]
 
     def __repr__(self) -> str:
-        return "\n".join(f"{SYMBOLS[r['verdict']]} {r['sentence']}" for r in self.results)
+        return "\n".join(f"{MARKS[r['verdict']]} {r['sentence']}" for r in self.results)
 
     def _repr_html_(self) -> str:
         return "".join(f"<p>{html.escape(line)}</p>" for line in repr(self).splitlines())
@@ -137,7 +137,7 @@ def audit(
     `captions`: a file or several, `NAME=FILE` names a captioner. `labels`, `human`: files. Without labels,
     COCO's for gender, race and age are taken from `data` (RELIC_DATA by default), human captions too. With
     labels of your own and no human captions only LIC_M is measured: that cannot show amplification.
-    `options`: classifiers, seeds, split, chance, noise, workers, scheduler, progress, store (`measure`).
+    `options`: classifiers, seeds, split, chance, checks, workers, scheduler, progress, store (`measure`).
     What cannot be audited raises `RelicError`. Runs are kept on disk: a second audit is quick.
 
     >>> relic.audit("captions.json", "labels.csv", "captions_val2014.json")  # doctest: +SKIP
@@ -202,6 +202,7 @@ def compute(reads: list[Audited], left_out: dict[str, str] | None = None, *, wit
         "first_sentence": first.inputs.first_sentence,
         "also_mask": list(first.inputs.also_mask),
         "accuracy": with_accuracy,
+        "checks": options.get("checks", True),
     }
     files = {each["role"] + each["sha256"]: each for told in reads for each in told.files}
     made = {"seconds": round(time.time() - started, 1), "files": list(files.values())}
@@ -253,7 +254,7 @@ def lic(
         read_labels(_table("labels", labels, "label"), about),
         read_human(_table("human", {k: list(v) for k, v in said.items()}, "captions")) if said else None,
     )  # fmt: skip
-    given = {"progress": False, "noise": False} | options
+    given = {"progress": False, "checks": False} | options
     check([told], given)
     with tempfile.TemporaryDirectory() as scratch:
         return compute([told], with_accuracy=False, **{"store": Store(scratch)} | given)

@@ -14,7 +14,7 @@ import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from relic.auditing.measure import SYMBOLS
+from relic.auditing.measure import MARKS
 from relic.errors import RelicError
 from relic.numbers import number, span
 
@@ -22,7 +22,8 @@ SECTIONS = {
     "verdict": "Verdict",
     "cautions": "Before you use these numbers",
     "lic": "LIC",
-    "classifier": "Could chance or wrong labels do this?",
+    "checks": "Would the verdict stand?",
+    "classifier": "Could chance do this?",
     "words": "Words that give the attribute away",
     "naming": "Which way it errs",
     "accuracy": "How well it describes",
@@ -44,7 +45,7 @@ def _templates() -> Environment:
         "caution": caution,
         "explained": partial(_said, "explained"),
         "misnamed": partial(_said, "misnamed"),
-        "SYMBOLS": SYMBOLS,
+        "MARKS": MARKS,
         "isnan": lambda value: value is None or value != value,
     }
     return made
@@ -150,7 +151,7 @@ def as_json(audit) -> str:
 def _details(part) -> dict:
     told, found = part.audited, part.measured
     frames = {
-        "coverage": coverage(part), "differences": found.differences, "label_noise": found.noise,
+        "coverage": coverage(part), "differences": found.differences, "checks": found.checks,
         "sizes": found.sizes, "words": part.words, "naming": part.naming, "recorded": part.scale,
         "gender_score": part.gender_score, "runs": found.by_seed,
     }  # fmt: skip

@@ -42,6 +42,7 @@ def audit(
     format: Annotated[str, typer.Option(help="html, md, json, csv; several with commas.")] = "html,md,json,csv",
     fail_above: Annotated[float | None, typer.Option(metavar="POINTS", help="Exit with 3 where a LIC surely lies above: the low end of its interval (its mean, where one split gives none).")] = None,
     accuracy: Annotated[bool, typer.Option(help="Also BLEU-4, CIDEr, METEOR, ROUGE-L.")] = True,
+    checks: Annotated[bool, typer.Option(help="Also LIC with labels flipped, captions of equal length, objects hidden.")] = True,
     workers: Annotated[int, typer.Option(min=0, help="Processes on this machine (0: RELIC_WORKERS, or one); worth it for lstm and bert.")] = 0,
     scheduler: Annotated[str, typer.Option(metavar="tcp://...", help="A Dask scheduler in place of local processes.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace a report that is there.")] = False,
@@ -72,7 +73,7 @@ def audit(
         raise RelicError("--fail-above without human captions", expected="--human: LIC is a difference")  # fmt: skip
     options = {
         "classifiers": _listed(classifier), "seeds": seed_numbers(seeds), "split": split,
-        "workers": workers, "scheduler": scheduler, "progress": sys.stderr.isatty(),
+        "checks": checks, "workers": workers, "scheduler": scheduler, "progress": sys.stderr.isatty(),
     }  # fmt: skip
     given = Inputs(
         captions=tuple(captions), labels=labels, human=human, data=data, classes=tuple(_listed(classes)),

@@ -43,12 +43,12 @@ def quick(files: dict, place, **more):
     captions = more.pop("captions", files["captions"][2])
     given = {"labels": files["labels"], "human": files["human"]} | more
     return relic.audit(captions, given.pop("labels"), given.pop("human"), "gender", seeds=[0, 12], progress=False,
-                       with_accuracy=False, store=Store(place), **given)  # fmt: skip
+                       with_accuracy=False, checks=False, store=Store(place), **given)  # fmt: skip
 
 
 def command(files: dict, *more: str, **options) -> subprocess.CompletedProcess:
     told = [sys.executable, "-m", "relic.cli", "audit", files["captions"][2], "--labels", files["labels"],
-            "--human", files["human"], "--seeds", "0,12", "--no-accuracy", *more]  # fmt: skip
+            "--human", files["human"], "--seeds", "0,12", "--no-accuracy", "--no-checks", *more]  # fmt: skip
     return subprocess.run(told, capture_output=True, text=True, check=False, timeout=300, **options)
 
 
@@ -110,7 +110,7 @@ def german(tmp_path, yml: str = GERMAN, **more):
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
     return relic.audit(
         tmp_path / "c.json", tmp_path / "l.json", tmp_path / "h.json", str(tmp_path / "g.yml"),
-        seeds=[0, 12], progress=False, with_accuracy=False, store=Store(tmp_path / "r"), **more,
+        seeds=[0, 12], progress=False, checks=False, with_accuracy=False, store=Store(tmp_path / "r"), **more,
     )  # fmt: skip
 
 
@@ -297,7 +297,7 @@ def test_13_names_are_text_everywhere(files, tmp_path):
     words.write_text("man woman")
     found = relic.audit(
         f"=1+1={file}".replace("=1", "@SUM(1)", 1), files["labels"], files["human"], "a|b<i>*c*", classes=["Male", "Female"],
-        masked_words=words, seeds=[0, 12], progress=False, with_accuracy=False, store=Store(tmp_path / "r"),
+        masked_words=words, seeds=[0, 12], progress=False, checks=False, with_accuracy=False, store=Store(tmp_path / "r"),
     )  # fmt: skip
     found.write(tmp_path / "out")
     table = pd.read_csv(tmp_path / "out/report.csv")

@@ -15,10 +15,11 @@ import relic
 from relic.auditing import recorded
 from relic.auditing.audit import Audit, audit
 from relic.auditing.cautions import cautions
+from relic.auditing.checks import checks
 from relic.auditing.details import telling_words
 from relic.auditing.export import example_files, export
 from relic.auditing.inputs import Inputs, attribute_of, audited, own_words
-from relic.auditing.measure import SYMBOLS, measure, verdict
+from relic.auditing.measure import MARKS, measure, verdict
 from relic.auditing.report import as_csv, as_html, as_json, as_markdown, caution, headline
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
@@ -60,7 +61,7 @@ def test_known_verdicts_of_the_embedded_corpus(tmp_path):
     """Four planted captioners: two amplify, one gives away less than people, one does nothing."""
     files = example_files("gender", 4000, "embedded", tmp_path / "files")
     told = audited(Inputs(**files | {"captions": tuple(files["captions"])}).told())
-    found = measure(told, store=Store(tmp_path / "runs"), chance=False, progress=False)  # fmt: skip
+    found = measure(told, store=Store(tmp_path / "runs"), chance=False, checks=False, progress=False)  # fmt: skip
     verdicts = dict(zip(found.lic["captioner"], found.lic["verdict"], strict=True))
     assert verdicts == {
         "Faithful (gain 0)": "undecided",
@@ -81,7 +82,14 @@ def test_an_exported_captioner_gets_the_claims_numbers(real_data, tmp_path):
         vocabulary=str(tmp_path / "x/nic_vocabulary.txt"),
     )  # fmt: skip
     read = audited(told.told())
-    found = measure(read, seeds=SEEDS, store=Store(tmp_path / "runs"), chance=False, progress=False)
+    found = measure(
+        read,
+        seeds=SEEDS,
+        store=Store(tmp_path / "runs"),
+        chance=False,
+        checks=False,
+        progress=False,
+    )
     recorded = relic.recorded(
         attribute="gender", captioner="nic", classifier="linear", seed=list(SEEDS)
     )
@@ -108,6 +116,44 @@ def test_the_smallest_lic_that_is_found():
     found = estimate([1.0, 2.0, 3.0])
     assert found.detectable() == pytest.approx((4.302653 + 1.060660) * found.error, rel=1e-5)
     assert math.isnan(estimate([1.0]).detectable())
+
+
+def test_what_is_detectable_does_not_hang_on_the_seeds(tmp_path):
+    """Four audits of the same captions: the spread of ten splits moves by a third, that of images hardly."""
+    files = example_files("gender", 1500, "embedded", tmp_path / "x") | {"with_accuracy": False}
+    found = [
+        audit(**files, seeds=range(k, k + 5), store=Store(tmp_path / "r"), chance=False, checks=False, progress=False)
+        for k in (0, 5, 10, 15)
+    ]  # fmt: skip
+    told = pd.DataFrame([[row["detectable"] for row in each.results] for each in found])
+    assert (told.max() / told.min()).max() < 1.2  # about 60 test images a split
+    widths = pd.DataFrame([[row["high"] - row["low"] for row in each.results] for each in found])
+    assert (widths.max() / widths.min()).max() > 1.3
+
+
+def test_checks_of_a_verdict(small, tmp_path):
+    table = small.parts[0].measured.checks.set_index(["captioner", "change"])
+    row = next(row for row in small.results if row["captioner"].startswith("Strong"))
+    strong = table.loc[row["captioner"]]
+    assert strong.loc["as it is", "lic"] == pytest.approx(row["lic"], abs=1e-6)
+    assert strong.loc["as it is", "moved"] == 0
+    flipped = table.xs("20 % of labels flipped", level="change")["lic_model"].mean()
+    assert flipped < table.xs("as it is", level="change")["lic_model"].mean()
+    same = strong.loc["cut to the same length"]
+    assert same["words_model"] == pytest.approx(same["words_data"])
+    assert strong.loc["all objects hidden", "lic_model"] != row["lic_model"]
+    hidden = [change for change in strong.index if change.endswith(" hidden")]
+    assert len(hidden) > 2
+
+
+def test_checks_are_kept(files, tmp_path):
+    store = Store(tmp_path)
+    told = audited(Inputs(**files | {"captions": (files["captions"][2],)}).told())
+    first = checks(told, SEEDS, store)
+    file = next((tmp_path / "checks").iterdir())
+    file.write_text(file.read_text().replace("as it is", "kept"))
+    assert checks(told, SEEDS, store)["change"].tolist()[0] == "kept"
+    assert checks(told, [5, 6], store)["lic"].tolist() != first["lic"].tolist()
 
 
 def test_a_classifier_that_finds_nothing_is_near_its_chance_level(small):
@@ -215,7 +261,7 @@ def test_another_language_by_a_yaml_file(tmp_path):
     read = audited(told.told())
     assert "wort" in read.corpus.vocabularies["captions"]
     assert "z.b." in read.corpus.vocabularies["captions"]
-    found = measure(read, seeds=SEEDS, store=Store(tmp_path / "r"), progress=False)  # fmt: skip
+    found = measure(read, seeds=SEEDS, store=Store(tmp_path / "r"), checks=False, progress=False)  # fmt: skip
     assert found.lic["lic"].notna().all()
 
 
@@ -247,8 +293,8 @@ def test_the_sentence_follows_the_verdict(small):
     row = small.results[0] | {"lic": 3.0, "low": 1.0, "high": 5.0, "verdict": "amplifies"}
     assert "3.0 [1.0, 5.0]" in headline(row)
     row |= {"model_low": 1.0, "model_high": 2.0}
-    said = {headline(row | {"verdict": word}).partition(": LIC ")[0] for word in SYMBOLS}
-    assert len(said) == len(SYMBOLS)
+    said = {headline(row | {"verdict": word}).partition(": LIC ")[0] for word in MARKS}
+    assert len(said) == len(MARKS)
     assert all("gender" in each for each in said)
 
 
@@ -260,7 +306,7 @@ def test_cautions_name_what_stands_out(small, tmp_path):
         tmp_path, captions=[{"image_id": i, "caption": f"dog {i % 3}"} for i in range(80)]
     )
     read = audited(told.told())
-    found = measure(read, seeds=[0], store=Store(tmp_path / "r"), progress=False)
+    found = measure(read, seeds=[0], store=Store(tmp_path / "r"), checks=False, progress=False)
     told = {fact.kind: fact.values for fact in cautions(read, found)}
     assert told["none"]["names"] == ["captions"]
     assert told["splits"]["n"] == 1
@@ -275,7 +321,7 @@ def test_json_has_what_was_promised(small):
         assert set(fields.split()) <= set(row)
         assert row["lic"] == pytest.approx(row["lic_model"] - row["lic_data"])
     assert {"warnings", "provenance", "attributes", "options"} <= set(told)
-    assert {"words", "naming", "sizes", "label_noise"} <= set(told["attributes"]["gender"])
+    assert {"words", "naming", "sizes", "checks"} <= set(told["attributes"]["gender"])
     assert len(told["provenance"]["files"][0]["sha256"]) == 64
     table = pd.read_csv(pd.io.common.StringIO(as_csv(small)))
     assert table["lic"].tolist() == pytest.approx([row["lic"] for row in told["results"]])
@@ -285,7 +331,7 @@ def test_model_card_can_be_read_by_hugging_face(files, small, tmp_path):
     from huggingface_hub import ModelCard
 
     alone = audit(files["captions"][2], files["labels"], files["human"], seeds=SEEDS, progress=False,
-                  store=Store(tmp_path), with_accuracy=False)  # fmt: skip
+                  store=Store(tmp_path), checks=False, with_accuracy=False)  # fmt: skip
     card = ModelCard(as_markdown(alone))
     assert card.data.model_name == "Strong amplifier (gain 1.5)"
     assert card.data.eval_results[0].metric_value == round(alone.results[0]["lic"], 2)
@@ -314,7 +360,7 @@ def test_hostile_captions_are_text(tmp_path, browser):
     told = inputs(tmp_path, captions, human={str(i): [HOSTILE] * 5 for i in ids})
     hostile = f"<b>x</b>={told.captions[0]}"
     found = audit([hostile], told.labels, told.human, seeds=SEEDS, store=Store(tmp_path / "r"),
-                  progress=False, with_accuracy=False)  # fmt: skip
+                  progress=False, checks=False, with_accuracy=False)  # fmt: skip
     found.write(tmp_path / "out")
     wrong = []
     page = browser.new_page()
@@ -371,7 +417,7 @@ def test_an_audit_shows_itself(small):
 @pytest.mark.slow
 def test_grouped_splits_are_ten_folds_by_default(tmp_path):
     files = example_files("gender", 300, "embedded", tmp_path / "x")
-    found = audit(**files, split="grouped", store=Store(tmp_path / "r"), chance=False, progress=False, with_accuracy=False)  # fmt: skip
+    found = audit(**files, split="grouped", store=Store(tmp_path / "r"), chance=False, checks=False, progress=False, with_accuracy=False)  # fmt: skip
     assert set(found.parts[0].measured.by_seed["seed"]) == set(range(10))
 
 

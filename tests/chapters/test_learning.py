@@ -52,7 +52,7 @@ def test_captions_are_cut_where_the_shorter_ends():
         [pd.Series({1: "a b c", 2: "a"}, dtype=object)],
         [pd.Series({1: "d e", 2: "f g h"}, dtype=object)],
     )
-    cut = sensitivity._cut(read)
+    cut = sensitivity.cut(read)
     assert cut.model[0].tolist() == ["a b", "a"]
     assert cut.human[0].tolist() == ["d e", "f"]
 

@@ -15,7 +15,7 @@ from scipy.special import expit
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.measure.classifiers.base import TextForm
 from relic.measure.classifiers.linear import LEAST, caption_terms, optimum
-from relic.measure.inputs import Reading, read_captions, usable_labels
+from relic.measure.inputs import Reading, learned_classes, read_captions, usable_labels
 from relic.measure.score import auc, caption_scores, lic_score, log_loss
 from relic.measure.splits import PAPER_SEEDS, split
 
@@ -79,9 +79,12 @@ def texts(
     return Texts(*([read_captions(corpus, r, TextForm()) for r in side] for side in (model, human)))
 
 
-def halves(corpus: Corpus, captioner: str, seed: int) -> tuple[pd.Series, pd.Series]:
+def halves(
+    corpus: Corpus, captioner: str, seed: int, labels: str = "true"
+) -> tuple[pd.Series, pd.Series]:
     """Classes by image id of the training and the test side of a paired split."""
-    labels = usable_labels(corpus, Reading("model", captioner), "paired", 0, 0)
+    true = usable_labels(corpus, Reading("model", captioner), "paired", 0, 0)
+    labels = learned_classes(true, labels, seed)
     both = split(labels, "paired", seed)
     return labels.loc[both.train], labels.loc[both.test]
 
@@ -92,21 +95,22 @@ def measure(
     read: Texts,
     seeds: Iterable[int] = PAPER_SEEDS,
     sizes: Iterable[int] = (0,),
+    labels: Iterable[str] = ("true",),
 ) -> pd.DataFrame:
-    """A row a split, training size (0: all) and side, in the columns that `lic_table` takes.
+    """A row a split, training size (0: all), labels (of `learned_classes`) and side, in the columns that `lic_table` takes.
 
     The test side of a split stays; of its training side the first images of each class are used, so
     that larger sets hold the smaller ones.
     """
     rows, counted = [], [[Rows(each) for each in side] for side in read]
-    for seed, size in product(seeds, sizes):
-        train, test = halves(corpus, captioner, seed)
+    for seed, size, how in product(seeds, sizes, labels):
+        train, test = halves(corpus, captioner, seed, how)
         train = train[train.groupby(train).cumcount() < size // 2] if size else train
         for side, every in zip(("model", "human"), counted, strict=True):
             found = [each.scores(train, test) for each in every]
             rows.append({
                 "corpus": corpus.name, "attribute": corpus.attribute.name, "captioner": captioner,
-                **LINEAR, "side": side, "caption_index": 0, "seed": seed, **pd.DataFrame(found).mean(),
+                **LINEAR, "side": side, "labels": how, "caption_index": 0, "seed": seed, **pd.DataFrame(found).mean(),
                 "n_train": len(train), "n_test": len(test),
             })  # fmt: skip
     return pd.DataFrame(rows)

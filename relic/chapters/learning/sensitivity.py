@@ -52,7 +52,7 @@ def objects_masked(
     """
     each = telling_objects(corpus) if objects is None else list(objects)
     masks = {NOTHING: [], OBJECTS: object_names()} | {name: [name] for name in each}
-    changes = {name: partial(_masked, names=frozenset(names)) for name, names in masks.items()}
+    changes = {name: partial(masked, names=frozenset(names)) for name, names in masks.items()}
     return _changed(corpus, captioners, seeds, "masked", changes, reading)
 
 
@@ -67,7 +67,7 @@ def length_matched(
     Each human caption meets the generated one cut to its length, so both sides are means over as many
     runs. Columns `length`, and `words_model`, `words_data`: mean tokens of what is read.
     """
-    changes: dict[str, Callable[[Texts], Texts]] = {AS_WRITTEN: lambda read: read, SAME: _cut}
+    changes: dict[str, Callable[[Texts], Texts]] = {AS_WRITTEN: lambda read: read, SAME: cut}
     return _changed(corpus, captioners, seeds, "length", changes, reading)
 
 
@@ -84,19 +84,21 @@ def _changed(corpus, captioners, seeds, column: str, changes: dict, reading: dic
     return pd.concat(found, ignore_index=True)
 
 
-def _masked(read: Texts, names: Collection[str]) -> Texts:
-    masked = cache(partial(without_objects, names=names))
-    return Texts(*([each.map(masked) for each in side] for side in read))
+def masked(read: Texts, names: Collection[str]) -> Texts:
+    """Without the words of these objects."""
+    hidden = cache(partial(without_objects, names=names))
+    return Texts(*([each.map(hidden) for each in side] for side in read))
 
 
-def _cut(read: Texts) -> Texts:
+def cut(read: Texts) -> Texts:
+    """Each human caption beside the generated one, both as long as the shorter."""
     model, human = [], []
     for theirs in read.human:
         ours = read.model[0]
         shared = ours.index.intersection(theirs.index)
         pairs = [(a.split(), b.split()) for a, b in zip(ours[shared], theirs[shared], strict=True)]
-        cut = [[" ".join(each[: min(map(len, pair))]) for each in pair] for pair in pairs]
-        for side, texts_of in zip((model, human), zip(*cut, strict=True), strict=True):
+        short = [[" ".join(each[: min(map(len, pair))]) for each in pair] for pair in pairs]
+        for side, texts_of in zip((model, human), zip(*short, strict=True), strict=True):
             side.append(pd.Series(texts_of, index=shared, dtype=object))
     return Texts(model, human)
 
