@@ -154,10 +154,8 @@ def notebook_page(name: str, directory: Path, record: Record | None) -> dict:
         heading = starts[title] if title >= 0 else f"# {name}"
         cells = [_markdown(NOT_RUN.format(title=heading, state=state, name=name))]
     elif failed:
-        told = FAILURE.format(title="This page failed", error=literal(record.failure))
-        cells.insert(
-            title + 1, _markdown(told.replace("\n:::", "\n\nWhat it shows ends there.\n:::"))
-        )
+        told = f"{literal(record.failure)}\n\nWhat it shows ends there."
+        cells.insert(title + 1, _markdown(FAILURE.format(title="This page failed", error=told)))
     return page | {"cells": cells}
 
 
@@ -178,15 +176,14 @@ def status_page(template: str, profile: str, records: dict[str, Record | None]) 
         "|---|---|---:|",
         *map(_row, records, records.values()),
     ]
+    failures = [FAILURE.format(title=r.notebook, error=literal(r.failure)) for r in bad]
     return template.format(
         profile=profile,
         now=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
         summary=f"**{len(bad)} of {len(records)} notebooks failed.**" if bad else summary,
         shared=_shared(known) if known else "",
         notebooks="\n".join(lines),
-        failures="\n\n".join(
-            FAILURE.format(title=r.notebook, error=literal(r.failure)) for r in bad
-        ),
+        failures="\n\n".join(failures),
         rebuilt=_rebuilt(),
         parameters="\n".join(f"- {name}: {literal(text)}" for name, text in given.items() if text),
         total=tqdm.format_interval(sum(record.seconds for record in known)),

@@ -82,10 +82,9 @@ def execute(job: dict) -> bool:
         stale.unlink(missing_ok=True)
     about, file = job["about"], out / f"{name}.json"
     cells = json.loads(Path(job["source"]).read_text(encoding="utf-8"))["cells"]
-    code = sum(cell["cell_type"] == "code" for cell in cells) + bool(
-        about["parameters"]
-    )  # injected
-    record = Record(name, RUNNING, cells=code, started=time.time(), **about)
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    injected = len(code) + bool(about["parameters"])  # papermill adds one
+    record = Record(name, RUNNING, cells=injected, started=time.time(), **about)
     record.write(file)
 
     def begins(cell, cell_index):

@@ -99,9 +99,8 @@ class Progress(ZeroReporter):
         self._running: dict[str, float] = {}
         terminal = sys.stderr.isatty()
         self._every = 0.5 if terminal else 30.0  # seconds between looks at the cells at work
-        look = "  {n_fmt} of {total_fmt} done, about {remaining} left{postfix}" + "\n" * (
-            not terminal
-        )
+        look = "  {n_fmt} of {total_fmt} done, about {remaining} left{postfix}"
+        look += "" if terminal else "\n"
         options = {"bar_format": look, "leave": False, "mininterval": self._every, "delay": 1}
         self._bar, self._end = tqdm(total=len(names), **options), threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -121,9 +120,7 @@ class Progress(ZeroReporter):
     def add_success(self, task):
         self._finish(task, ": done in ")
 
-    def add_failure(
-        self, task, fail
-    ):  # a TaskFailed is our message, the rest our mistake, shown whole
+    def add_failure(self, task, fail):  # not a TaskFailed of ours: a mistake of ours, shown whole
         self.failures[task.name] = "".join([f"{fail.message}\n", *fail.traceback]).strip()
         self._finish(task, ": FAILED after ")
 
@@ -161,9 +158,8 @@ def run(steps: list[Step], memory: Path, chosen, workers: int = 1) -> dict[str, 
     if chosen.why:
         for step, task in zip(steps, tasks, strict=True):
             why = "runs: --fresh" if chosen.fresh else step.why(state, task)
-            print(
-                f"  {step.name}: {why or 'skipped: nothing changed since it last ran'}", flush=True
-            )
+            why = why or "skipped: nothing changed since it last ran"
+            print(f"  {step.name}: {why}", flush=True)
     control = TaskControl(tasks)
     control.process(None)
     progress = Progress([step.name for step in steps], memory)

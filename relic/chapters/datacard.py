@@ -139,11 +139,8 @@ def _votes(file: Path) -> pd.DataFrame:
     except (ValueError, OSError) as error:  # pandas' own errors are ValueErrors
         columns = [f"unreadable: {error}"]
     if columns != ["id", "label"]:
-        found, mend = (
-            f"{file} has the columns {', '.join(columns)}",
-            "relic data fetch DIR --replace",
-        )
-        raise RelicError(found, expected="id, label", mend=mend)
+        found = f"{file} has the columns {', '.join(columns)}"
+        raise RelicError(found, expected="id, label", mend="relic data fetch DIR --replace")
     return frame.fillna({"label": "none"})
 
 

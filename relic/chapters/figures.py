@@ -163,9 +163,7 @@ def overlap_figure(square: pd.DataFrame) -> plt.Axes:
     look = {"fmt": ".1f", "cmap": "cividis", "cbar": False, "linewidths": 1}
     sns.heatmap(lower.iloc[1:, :-1], annot=True, annot_kws={"fontsize": 8}, **look, ax=axes)
     for text in [text for text in axes.texts if text.get_color() == "w"]:
-        text.set_color(
-            "#fefefe"
-        )  # on a dark cell whatever the page's ground: white would follow it
+        text.set_color("#fefefe")  # white would follow the page's ground, but its cell is dark
     axes.tick_params(axis="x", rotation=45)
     axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), ha="right")
     return axes

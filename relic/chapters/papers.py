@@ -30,11 +30,8 @@ from relic.records.serve import AnyCorpus, Runs, recorded, runs
 
 SHORT = {source: name.split()[0] for source, name in PAPERS.items()}
 METRICS = ["LIC_M", "LIC_D", "LIC"]
-RANKS = {
-    "attribute": ["gender", "race", "age"],
-    "classifier": ["lstm", "bert-ft", "bert-pre"],
-    "metric": METRICS,
-}
+RANKS = {"attribute": ["gender", "race", "age"], "classifier": ["lstm", "bert-ft", "bert-pre"]}
+RANKS |= {"metric": METRICS}
 SETTINGS = {"lstm": {"recipe": "upstream", "batching": "packed"}, "bert-ft": {"recipe": "1e-5x5"}}
 TH10 = ("lstm", "linear")  # read NIC's gender captions from the file of the papers' LSTM script
 
@@ -58,12 +55,9 @@ def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows in the order in which the papers print them."""
     ranks = RANKS | {"captioner": in_order(frame["captioner"])}
     places = {name: {v: n for n, v in enumerate(values)} for name, values in ranks.items()}
-    return frame.sort_values(
-        [name for name in CELL if name in frame],
-        key=lambda column: column.map(lambda value: places[column.name].get(value, 9)),
-        kind="stable",
-        ignore_index=True,
-    )
+    found = {name: frame[name].map(places[name]).fillna(9) for name in CELL if name in frame}
+    order = pd.DataFrame(found).sort_values(list(found), kind="stable").index
+    return frame.loc[order].reset_index(drop=True)
 
 
 def pairs(cells: pd.DataFrame, spreads: float = 1.0) -> pd.DataFrame:
@@ -194,10 +188,8 @@ def beside(runs: Runs, cells: pd.DataFrame) -> pd.DataFrame:
 
 def captioner_rows(beside: pd.DataFrame) -> pd.DataFrame:
     """The same with a row a captioner: ours, then each paper's value and how far ours lies from it."""
-    told = beside.assign(
-        mine=_plus_minus(beside, "ours", "sd"), printed=_plus_minus(beside, "theirs")
-    )
-    rows = []
+    mine, printed = _plus_minus(beside, "ours", "sd"), _plus_minus(beside, "theirs")
+    told, rows = beside.assign(mine=mine, printed=printed), []
     for name, part in told.groupby("captioner", sort=False):
         row = {"captioner": name, "seeds": part["seeds"].iloc[0], "ours": part["mine"].iloc[0]}
         for each in part.itertuples():
