@@ -143,7 +143,9 @@ def unseen(attribute: str) -> dict:
 
 def landing() -> dict:
     """What the landing page shows besides verdicts: gender LIC by classifier, the papers' in pale."""
-    table = intervals(lic_table(recorded(attribute="gender", recipe=list(RECIPES.values()))))
+    kept = [recorded(attribute="gender", classifier=c, recipe=r) for c, r in RECIPES.items()]
+    table = intervals(pd.concat(map(lic_table, kept)))
+    table = table[table.groupby("classifier")["captioner"].transform("size") == len(NINE)]
     ours = dict(zip(table["classifier"].str.split(" ").str[0], table["classifier"], strict=True))
     printed = papers_tables("gender")
     printed = printed.assign(classifier=printed["classifier"].map(ours))
