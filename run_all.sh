@@ -98,7 +98,7 @@ case " $* " in
   *" --test "*)
     arguments=(-n 2 --dist loadgroup --no-loadscope-reorder)  # -n 0 among the options: one process
     for argument in "$@"; do
-      case $argument in --test) ;; --quick) arguments+=(-m "not slow") ;; *) arguments+=("$argument") ;; esac
+      case $argument in --test) ;; --quick) arguments+=(-m "not slow"); unset RELIC_DATA ;; *) arguments+=("$argument") ;; esac
     done
     export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
     cd "$here"
