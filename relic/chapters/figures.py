@@ -71,7 +71,7 @@ def forest(
     if zero is not None:
         axes.axvline(zero, color="black", lw=0.8)
     elif xlabel.startswith("LIC_M"):
-        axes.set_xlim(left=FLOOR)  # where the scale starts
+        axes.set_xlim(left=min(FLOOR, axes.get_xlim()[0]))  # where the scale starts
     if margin is not None:
         axes.axvline(margin, color="grey", lw=0.8, ls="--")
     axes.set_yticks(range(len(rows)), rows, fontsize=9)
