@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -80,7 +81,8 @@ class Audit:
     @property
     def results(self) -> list[dict]:
         """A plain dict each attribute, captioner and classifier, with its sentence."""
-        return [row | {"sentence": report.headline(row)} for part in self.parts for row in part.results]  # fmt: skip
+        rows = [row for part in self.parts for row in part.results]
+        return [row | {"sentence": report.headline(row)} for row in rows]
 
     @property
     def cautions(self) -> list[str]:
@@ -145,11 +147,18 @@ def audit(
     """
     files = (captions,) if isinstance(captions, str | Path) else tuple(captions)
     inputs = Inputs(
-        captions=tuple(map(str, files)), labels=str(labels or ""), human=str(human or ""),
-        classes=tuple(classes), masked_words=str(masked_words or ""), also_mask=tuple(also_mask),
-        vocabulary=str(vocabulary), objects=str(objects or ""), data=str(data or ""),
-        first_sentence=first_sentence, synthetic=synthetic,
-    )  # fmt: skip
+        captions=tuple(map(str, files)),
+        labels=str(labels or ""),
+        human=str(human or ""),
+        classes=tuple(classes),
+        masked_words=str(masked_words or ""),
+        also_mask=tuple(also_mask),
+        vocabulary=str(vocabulary),
+        objects=str(objects or ""),
+        data=str(data or ""),
+        first_sentence=first_sentence,
+        synthetic=synthetic,
+    )
     reads, left_out = read(inputs, attribute)
     check(reads, options)
     return compute(reads, left_out, with_accuracy=with_accuracy, **options)
@@ -175,17 +184,27 @@ def read(
     return reads, left_out
 
 
+def _listed(classifiers: str | Sequence[str] = "linear") -> list[str]:
+    return [classifiers] if isinstance(classifiers, str) else list(classifiers)
+
+
 def check(reads: list[Audited], options: Mapping) -> None:
     """Describe the first runs: wrong options are told before anything is computed."""
-    names = options.get("classifiers", ["linear"])
+    split = options.get("split", "paired")
     for told in reads:
-        for name in [names] if isinstance(names, str) else names:
-            for side in ("model", "human") if told.captions_an_image else ("model",):
-                describe(told.corpus, told.corpus.captioners[0], name, side=side,
-                         split=options.get("split", "paired"), vocabulary=told.vocabulary)  # fmt: skip
+        sides = ("model", "human") if told.captions_an_image else ("model",)
+        for name, side in product(_listed(options.get("classifiers", "linear")), sides):
+            about = {"side": side, "split": split, "vocabulary": told.vocabulary}
+            describe(told.corpus, told.corpus.captioners[0], name, **about)
 
 
-def compute(reads: list[Audited], left_out: dict[str, str] | None = None, *, with_accuracy: bool = True, **options) -> Audit:  # fmt: skip
+def compute(
+    reads: list[Audited],
+    left_out: dict[str, str] | None = None,
+    *,
+    with_accuracy: bool = True,
+    **options,
+) -> Audit:
     """Measure what was read."""
     started, first = time.time(), reads[0]
     with ThreadPoolExecutor(1) as pool:  # Java tokenizes and aligns while classifiers train
@@ -193,9 +212,8 @@ def compute(reads: list[Audited], left_out: dict[str, str] | None = None, *, wit
         described = pool.submit(details.caption_accuracy, first) if asked else None
         parts = [_part(each, measure(each, **options)) for each in reads]
     accuracy, note = described.result() if described else (pd.DataFrame(), "not asked for")
-    classifiers = options.get("classifiers", ["linear"])
     shown = {
-        "classifiers": [classifiers] if isinstance(classifiers, str) else list(classifiers),
+        "classifiers": _listed(options.get("classifiers", "linear")),
         "seeds": list(options.get("seeds", PAPER_SEEDS)),
         "split": options.get("split", "paired"),
         "vocabulary": first.inputs.vocabulary,
@@ -244,16 +262,18 @@ def lic(
     """
     inputs = Inputs((), attribute=getattr(attribute, "name", str(attribute)), vocabulary=vocabulary)
     about = attribute if isinstance(attribute, Attribute) else attribute_of(inputs)
-    said = {image: [texts] if isinstance(texts, str) else texts for image, texts in dict(human or {}).items()}  # fmt: skip
-    _texts("captions", dict(captions))
-    for image, texts in said.items():
-        _texts(f"human captions of {image!r}", dict(enumerate(texts if isinstance(texts, list | tuple) else [texts])))  # fmt: skip
+    _check_texts("captions", captions)
+    said = {}
+    for image, texts in dict(human or {}).items():
+        said[image] = list(texts) if isinstance(texts, list | tuple) else [texts]
+        _check_texts(f"human captions of {image!r}", dict(enumerate(said[image])))
     told = assemble(
-        inputs, about,
+        inputs,
+        about,
         [(checked_name(name), read_captions(_table("captions", captions, "caption")))],
         read_labels(_table("labels", labels, "label"), about),
-        read_human(_table("human", {k: list(v) for k, v in said.items()}, "captions")) if said else None,
-    )  # fmt: skip
+        read_human(_table("human", said, "captions")) if said else None,
+    )
     given = {"progress": False, "checks": False} | options
     check([told], given)
     with tempfile.TemporaryDirectory() as scratch:
@@ -263,11 +283,13 @@ def lic(
 def _table(what: str, values: Mapping, column: str) -> Table:
     if not values:
         raise RelicError(f"no {what}", expected="a dict by image")
-    return Table(Path(what), "", ["image_id", column], [list(pair) for pair in values.items()], kind="mapping")  # fmt: skip
+    rows = [{"image_id": image, column: value} for image, value in values.items()]
+    return Table(Path(what), "", ["image_id", column], rows, kind="mapping")
 
 
-def _texts(what: str, values: Mapping) -> None:
+def _check_texts(what: str, values: Mapping) -> None:
     wrong = [f"{image!r}: {value!r:.40}" for image, value in values.items() if not is_text(value)]
     if wrong:
         more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-        raise RelicError(f"{what} that are no text: {', '.join(wrong[:3])}{more}", expected="captions as str; leave an image out that has none")  # fmt: skip
+        found = f"{what} that are no text: {', '.join(wrong[:3])}{more}"
+        raise RelicError(found, expected="captions as str; leave an image out that has none")

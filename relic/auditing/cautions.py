@@ -37,7 +37,8 @@ def _size(audited: Audited, measured: Measured):
     lic, labels = measured.lic, audited.corpus.labels.loc[audited.images]
     tested, seeds, share = int(lic["n_test"].min()), int(lic["n_seeds"].min()), float(labels.mean())
     first, second = audited.corpus.attribute.classes
-    used = {"name": second, "other": first, "share": 100 * share, "used": int(2 * labels.sum()), "images": len(labels)}  # fmt: skip
+    used = {"name": second, "other": first, "share": 100 * share}
+    used |= {"used": int(2 * labels.sum()), "images": len(labels)}
     worst = lic["detectable"].max() if "detectable" in lic else np.nan
     few = audited.coverage[audited.coverage["with both"] < COVERED * audited.coverage["captions"]]
     human = audited.captions_an_image
@@ -61,7 +62,8 @@ def _captions(audited: Audited, measured: Measured):
         told = {name: like[name][of] for name in names if wanted(like[name][of])}
         return kind, bool(told), {"of": told}
 
-    long = {n: (v["words"], v["human_words"]) for n, v in like.items() if v["words"] > LONG * v["human_words"]}  # fmt: skip
+    lengths = {name: (each["words"], each["human_words"]) for name, each in like.items()}
+    long = {name: both for name, both in lengths.items() if both[0] > LONG * both[1]}
     yield "synthetic", audited.corpus.synthetic, {}
     yield which("constant", "commonest", lambda share: share > SAME)
     yield which("bare", "bare", lambda share: share > SAME)

@@ -1,6 +1,7 @@
 """What belongs beside LIC: telling words, leaks, misgendering, accuracy, captioners for scale."""
 
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 
@@ -23,10 +24,7 @@ WORDS = 6  # a class
 COMMON = frozenset("a an the of in on at is are and with to . ,".split())
 LEAST = 5  # captions that must hold a word for it to be listed
 CLEAR = 4.0  # standard errors that rates of the two classes must lie apart: thousands are compared
-LEAK_LEAST, LEAK_SHARE = (
-    0.03,
-    0.95,
-)  # a leak: share of a class's human captions with the word; of one class
+LEAK_LEAST, LEAK_SHARE = 0.03, 0.95  # a leak: share of a class's human captions; of one class
 OUTCOMES = ["right", "wrong", "neutral", direction.WRONG_OF_NAMED]
 
 
@@ -38,11 +36,12 @@ def sampled(audited: Audited, most: int = MOST) -> pd.Index:
     return pd.Index(np.sort(drawn))
 
 
-def _read(audited: Audited, captioner: str = "", index: int = 0, aligned: str = "none") -> list[str]:  # fmt: skip
+def _read(audited: Audited, captioner: str = "", index: int = 0, aligned="none") -> list[str]:
     """Captions of the sampled images as the linear classifier reads them: a captioner's, or human ones."""
-    name = captioner or audited.corpus.captioners[0]
-    human = aligned != "none" or not captioner
-    reading = Reading("human", name, caption_index=index, vocabulary=aligned) if human else Reading("model", name)  # fmt: skip
+    reading = Reading("model", captioner)
+    if aligned != "none" or not captioner:
+        name = captioner or audited.corpus.captioners[0]
+        reading = Reading("human", name, caption_index=index, vocabulary=aligned)
     return read_captions(audited.corpus, reading, TextForm()).loc[sampled(audited)].tolist()
 
 
@@ -71,40 +70,40 @@ def telling_words(audited: Audited, words: int = WORDS) -> pd.DataFrame:
     `apart`: in standard errors. Rates are percent of a class's captions, generated and human.
     """
     corpus, classes, rows = audited.corpus, _classes(audited), []
-    sizes = np.bincount(classes, minlength=2)
+    sizes, (first, second) = np.bincount(classes, minlength=2), corpus.attribute.classes
     for name in corpus.captioners:
         own, raw = _read(audited, name), corpus.captions(name).loc[sampled(audited)].tolist()
-        counts = _counted(own, classes, pairs=True)
-        terms = [t for t in counts[0] | counts[1] if counts[0][t] + counts[1][t] >= LEAST]
-        table = np.array([[each[t] for t in terms] for each in counts]).reshape(2, -1)
-        rates, share = table / sizes[:, None], table.sum(axis=0) / sizes.sum()
+        table = pd.DataFrame(_counted(own, classes, pairs=True)).T.fillna(0).sort_index()
+        table = table[table.sum(axis=1) >= LEAST]
+        rates, share = table / sizes, table.sum(axis=1) / sizes.sum()
         error = np.sqrt(share * (1 - share) * (1 / sizes).sum())
-        apart = np.divide(rates[1] - rates[0], error, out=np.zeros(len(terms)), where=error > 0)
-        for value, label in enumerate(corpus.attribute.classes):
-            order = np.argsort(apart if value == 0 else -apart, kind="stable")
-            clear = [terms[i] for i in order if (apart[i] if value else -apart[i]) > CLEAR]
+        apart = ((rates[1] - rates[0]) / error).where(error > 0, 0)
+        for value, label in enumerate((first, second)):
+            lean = (apart if value else -apart).sort_values(ascending=False, kind="stable")
+            clear = lean.index[lean > CLEAR]
             for term in _different(clear, corpus.attribute.mask_token, words):
-                at = terms.index(term)
                 said = [_rates(texts, classes, term) for texts in _human(audited)]
                 human = np.mean(said, axis=0) if said else (np.nan, np.nan)
-                has = (
-                    i for i, c in enumerate(own) if f" {term} " in f" {c} " and classes[i] == value
-                )
-                rows.append((name, label, term, *100 * rates[:, at], *human, int(table[:, at].sum()),
-                             apart[at], raw[next(has)]))  # fmt: skip
-    first, second = corpus.attribute.classes
-    columns = ["captioner", "says", "word", f"{first} %", f"{second} %", f"human {first} %",
-               f"human {second} %", "captions", "apart", "example"]  # fmt: skip
-    return pd.DataFrame(rows, columns=columns)
+                has = _holding(own, term) & (classes == value)
+                row = {"captioner": name, "says": label, "word": term}
+                row |= dict(zip((f"{first} %", f"{second} %"), 100 * rates.loc[term], strict=True))
+                row |= dict(zip((f"human {first} %", f"human {second} %"), human, strict=True))
+                row |= {"captions": int(table.loc[term].sum()), "apart": apart[term]}
+                rows.append(row | {"example": raw[int(np.argmax(has))]})
+    return pd.DataFrame(rows)
+
+
+def _holding(captions: list[str], term: str) -> np.ndarray:
+    return np.array([f" {term} " in f" {caption} " for caption in captions])
 
 
 def _rates(captions: list[str], classes: np.ndarray, term: str) -> list[float]:
     """Percent of each class's captions that hold a term."""
-    has = np.array([f" {term} " in f" {caption} " for caption in captions])
+    has = _holding(captions, term)
     return [100 * has[classes == value].mean() for value in (0, 1)]
 
 
-def _different(terms: list[str], mask_token: str, number: int) -> list[str]:
+def _different(terms: Iterable[str], mask_token: str, number: int) -> list[str]:
     """The first terms that share no word with one before: `bat`, not `bat` and `baseball bat`."""
     kept, used = [], set()
     for term in terms:
@@ -117,18 +116,15 @@ def _different(terms: list[str], mask_token: str, number: int) -> list[str]:
 
 def leaks(audited: Audited, most: int = 8) -> list[str]:
     """Words left in human captions that occur almost only with one class, the most frequent first."""
-    classes, counts = _classes(audited), [Counter(), Counter()]
-    sizes = np.bincount(classes, minlength=2)
+    classes, total = _classes(audited), [Counter(), Counter()]
     for captions in _human(audited):
-        for total, each in zip(counts, _counted(captions, classes, pairs=False), strict=True):
-            total.update(each)
-    found = []
-    for word in counts[0] | counts[1]:
-        said = [each[word] for each in counts]
-        rates = [n / size / audited.captions_an_image for n, size in zip(said, sizes, strict=True)]
-        if sum(said) >= 30 and max(rates) >= max(LEAK_LEAST, LEAK_SHARE * sum(rates)):
-            found.append((sum(said), word))
-    return [word for _, word in sorted(found, reverse=True)[:most]]
+        for sum_of, counts in zip(total, _counted(captions, classes, pairs=False), strict=True):
+            sum_of.update(counts)
+    said = pd.DataFrame(total).T.fillna(0)
+    rates = said / np.bincount(classes, minlength=2) / audited.captions_an_image
+    enough = rates.max(axis=1) >= np.maximum(LEAK_LEAST, LEAK_SHARE * rates.sum(axis=1))
+    found = said.sum(axis=1)[enough & (said.sum(axis=1) >= 30)]
+    return list(found.sort_values(ascending=False).index[:most])
 
 
 def naming(audited: Audited) -> pd.DataFrame:
@@ -169,8 +165,9 @@ def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
     for name in audited.corpus.captioners:
         captions = audited.corpus.captions(name).loc[images]
         found = accuracy.score_captions(captions, references, draws, kind, their_way=False)
-        found = found.set_index("metric").reindex([m for m in accuracy.METRICS if m in set(found["metric"])])  # fmt: skip
-        frames.append(found.reset_index().assign(captioner=name))
+        order = {metric: i for i, metric in enumerate(accuracy.METRICS)}
+        found = found.sort_values("metric", key=lambda metric: metric.map(order), kind="stable")
+        frames.append(found.assign(captioner=name))
     return pd.concat(frames, ignore_index=True), f"METEOR is left out: {problem}" if problem else ""
 
 

@@ -49,7 +49,9 @@ def _scratch() -> tempfile.TemporaryDirectory:
     return tempfile.TemporaryDirectory(prefix="relic-example-")
 
 
-def example_files(attribute: str, images: int, corpus: str = "auto", directory: str | Path = "") -> dict:  # fmt: skip
+def example_files(
+    attribute: str, images: int, corpus: str = "auto", directory: str | Path = ""
+) -> dict:
     """Arguments of an audit, for want of files of one's own.
 
     The tutorial's real files where they are and gender is asked; else the embedded corpus, exported
@@ -64,4 +66,5 @@ def example_files(attribute: str, images: int, corpus: str = "auto", directory: 
     place, names = Path(directory or tempfile.mkdtemp(dir=_scratch().name)), planted.display_names
     export(planted, place)
     captions = [f"{names[key]}={place / f'{key}.json'}" for key in planted.captioners]
-    return {"captions": captions, "labels": str(place / "labels.csv"), "human": str(place / "human.json"), "synthetic": True}  # fmt: skip
+    files = {"labels": str(place / "labels.csv"), "human": str(place / "human.json")}
+    return {"captions": captions, **files, "synthetic": True}

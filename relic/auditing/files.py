@@ -14,14 +14,10 @@ from relic.errors import RelicError
 
 LARGEST = 2_000_000_000  # bytes; COCO's val captions have 20 MB
 PACKED, DENSEST = 50_000_000, 40  # bytes that any gzip may unpack to; above, times its own size
-SHOWN = 5  # rows or ids that an error lists
 FORMATS = "JSON, JSON lines, CSV or TSV in UTF-8 (gzip is fine), or one of upstream's pickles"
-OTHERS = {  # first bytes of what is often given by mistake
-    b"PK\x03\x04": (
-        "a zip archive (Excel workbooks are, too)",
-        "unzip it; from Excel, save as CSV",
-    ),
-    b"PK\x05\x06": ("an empty zip archive", "unzip gives nothing: make the archive again"),
+AGAIN = "write the file again"
+OTHERS = {  # first bytes of what is often given by mistake: what it is, what mends it
+    b"PK": ("a zip archive (Excel workbooks are, too)", "unzip it; from Excel, save as CSV"),
     b"PAR1": ("a parquet file", "pandas.read_parquet(FILE).to_csv(OUT, index=False)"),
     b"BZh": ("compressed with bzip2", "bunzip2 FILE"),
     b"\xfd7zXZ": ("compressed with xz", "unxz FILE"),
@@ -67,38 +63,35 @@ def read_content(file: str | Path) -> Content:
     """Read a file once; whatever cannot be text or a pickle of captions is refused."""
     file = Path(os.path.expanduser(file))  # that of Path raises where there is no such user
     raw = _bytes_of(file)
-    sha256 = hashlib.sha256(raw).hexdigest()
-    data = _unpacked(raw, file)
-    if not data.strip():
-        raise RelicError(f"{file} is empty", expected=FORMATS, mend="write the file again")
+    sha256, data = hashlib.sha256(raw).hexdigest(), _unpacked(raw, file)
     if _is_pickle(data, file):
         return Content(file, sha256, data, is_pickle=True)
     for magic, (what, mend) in OTHERS.items():
         if data.startswith(magic):
             raise RelicError(f"{file} is {what}", expected=FORMATS, mend=mend)
-    return Content(file, sha256, _utf8(data, file))
+    text = _text(data, file)
+    if not text.strip():
+        raise RelicError(f"{file} is empty", expected=FORMATS, mend=AGAIN)
+    return Content(file, sha256, text.encode())
 
 
 def _bytes_of(file: Path) -> bytes:
+    found, mend = f"{shortened(str(file), 300)[1:-1]} cannot be read", "check the path and the disk"
     try:
         if file.is_dir():
-            found = f"{file} is a directory"
-            raise RelicError(found, expected="one file", mend="name the file in it")
+            raise RelicError(f"{file} is a directory", expected="a file", mend="name one in it")
         if file.exists() and not file.is_file():
-            found = f"{file} is not a regular file"
-            raise RelicError(found, expected="a file on disk", mend="write what it gives to a file")
+            found, mend = f"{file} is not a regular file", "write what it gives to a file"
+            raise RelicError(found, expected="a file on disk", mend=mend)
         if file.exists() and file.stat().st_size > LARGEST:
             raise _too_large(file)
         return file.read_bytes()
     except FileNotFoundError as error:
         mend = f"check the path; the directory here is {Path.cwd().name or '/'}/"
         raise RelicError(f"{file} does not exist", expected="a file", mend=mend) from error
-    except PermissionError as error:
-        found = f"{file} may not be read: {error.strerror}"
-        raise RelicError(found, expected="a file you may read", mend=f"chmod u+r {file}") from error
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        found = f"{shortened(str(file))} cannot be read: {error}"
-        raise RelicError(found, expected="a file", mend="check the path and the disk") from error
+        mend = f"chmod u+r {file}" if isinstance(error, PermissionError) else mend
+        raise RelicError(f"{found}: {error}", expected="a file you may read", mend=mend) from error
 
 
 def _unpacked(raw: bytes, file: Path) -> bytes:
@@ -126,29 +119,24 @@ def _is_pickle(data: bytes, file: Path) -> bool:
     if data[:1] == b"\x80" and data[1:2] <= b"\x05":
         return True
     named = {".pkl", ".pickle"} & set(file.suffixes)
-    return bool(named) and data.lstrip()[:1] not in (b"[", b"{")
+    return bool(named and data.strip()) and data.lstrip()[:1] not in (b"[", b"{")
 
 
-def _utf8(data: bytes, file: Path) -> bytes:
-    encoding = "UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "UTF-8"
+def _text(data: bytes, file: Path) -> str:
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
-        text = data.decode("utf-16" if encoding == "UTF-16" else "utf-8-sig")
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         around = shortened(data[max(0, error.start - 20) : error.start + 20])
-        raise RelicError(
-            f"{file} is not {encoding}: byte {error.start}, line {line}, at {around}",
-            expected=FORMATS,
-            mend=f"iconv -f LATIN1 -t UTF-8 {file} > {file.stem}.utf8{file.suffix}"
-            " (or -f WINDOWS-1252), if it is text",
-        ) from error
+        name = encoding.removesuffix("-sig").upper()
+        found = f"{file} is not {name}: byte {error.start}, line {line}, at {around}"
+        mend = f"iconv -f LATIN1 -t UTF-8 {file} > {file.stem}.utf8{file.suffix}, if it is text"
+        raise RelicError(found, expected=FORMATS, mend=mend) from error
     if "\0" in text:
         at = text.index("\0")
-        raise RelicError(
-            f"{file} holds a NUL character at position {at}, line {text.count(chr(10), 0, at) + 1}",
-            expected=FORMATS,
-            mend="if it is UTF-16 without a mark: iconv -f UTF-16LE -t UTF-8; else write it again",
-        )
-    if not text.strip():
-        raise RelicError(f"{file} is empty", expected=FORMATS, mend="write the file again")
-    return text.encode() if encoding == "UTF-16" or data.startswith(b"\xef\xbb\xbf") else data
+        line = text.count("\n", 0, at) + 1
+        found = f"{file} holds a NUL character at position {at}, line {line}"
+        mend = "if it is UTF-16 without a mark: iconv -f UTF-16LE -t UTF-8; else write it again"
+        raise RelicError(found, expected=FORMATS, mend=mend)
+    return text

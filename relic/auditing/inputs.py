@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -11,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from relic import paths
-from relic.auditing.ids import same_kind
 from relic.auditing.readers import (
     Rows,
     read_captions,
@@ -22,6 +22,7 @@ from relic.auditing.readers import (
     read_words,
     with_classes,
 )
+from relic.auditing.tables import same_kind
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.data.human import human_captions
@@ -35,6 +36,7 @@ NAME = "audited captions"
 SYNTHETIC = "audited captions (synthetic)"  # files that the embedded corpus was exported to
 LONGEST = 80  # characters of a captioner's name
 TAKEN = ("human", "people")  # what tables call the other side
+FILES = ("labels", "human", "masked_words", "objects", "data")
 
 
 @dataclass(frozen=True)
@@ -56,27 +58,21 @@ class Inputs:
 
     def told(self) -> "Inputs":
         """The same for any process: paths do not depend on where it runs."""
-        paths_of = {
-            name: _absolute(getattr(self, name))
-            for name in ("labels", "human", "masked_words", "objects", "data")
-            if getattr(self, name)
-        }
+        files = [name for name in FILES if getattr(self, name)]
+        files += ["attribute"] if self.attribute.endswith((".yml", ".yaml")) else []
+        files += ["vocabulary"] if self.vocabulary not in VOCABULARIES else []
+        found = {name: _absolute(getattr(self, name)) for name in files}
         if not (self.labels or self.data) and paths.real_data():
-            paths_of["data"] = str(paths.real_data())
-        if self.attribute.endswith((".yml", ".yaml")):
-            paths_of["attribute"] = _absolute(self.attribute)
-        if self.vocabulary not in VOCABULARIES:
-            paths_of["vocabulary"] = _absolute(self.vocabulary)
+            found["data"] = str(paths.real_data())
         captions = tuple(f"{name}={file}" for name, file in self.named())
-        return replace(self, captions=captions, **paths_of)
+        return replace(self, captions=captions, **found)
 
     def named(self) -> list[tuple[str, str]]:
         """Captioner and absolute path of each captions file."""
         if not self.captions:
             raise RelicError("no captions file", expected="a COCO results file, or several")
         found = [_name_and_file(each) for each in self.captions]
-        names = [name for name, _ in found]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = [name for name, n in Counter(name for name, _ in found).items() if n > 1]
         if twice:
             raise RelicError(
                 f"several captions files are called {', '.join(twice)}",
@@ -87,9 +83,9 @@ class Inputs:
 
 
 def _name_and_file(told: str) -> tuple[str, str]:
-    name, equals, file = str(told).partition("=")
+    name, equals, file = told.partition("=")
     if not equals or os.path.exists(told):  # Path.exists raises where a name is too long
-        name, file = "", str(told)
+        name, file = "", told
     stem = Path(file).name.removesuffix(".gz")
     return checked_name(name.strip() or stem.rsplit(".", 1)[0] or stem), _absolute(file)
 
@@ -207,29 +203,25 @@ def assemble(
     words: tuple[str, ...] = (),
 ) -> Audited:
     """Join by image id; refuse before any computing what cannot be audited."""
-    roles = [f"captions of {name}" for name, _ in reads]
-    roles += ["labels", "human captions" if human else "", "objects" if objects else ""]
-    roles = list(filter(None, roles))
-    rows = [each for each in (*(each for _, each in reads), labels, human, objects) if each]
-    frames, names = _numbered([each.frame for each in rows])
-    by_role = dict(zip(roles, frames, strict=True))
-    captions = {
-        name: lowered(frame, inputs.first_sentence)
-        for (name, _), frame in zip(reads, frames, strict=False)
-    }
-    series = by_role["labels"].set_index("image_id")["label"].astype("int64").sort_index()
-    notes = [f"{each.file.name}: {note}" for each in rows for note in each.notes]
-    said = by_role.get("human captions", NO_HUMAN)
+    rows = {f"captions of {name}": each for name, each in reads} | {"labels": labels}
+    rows |= {"human captions": human} if human else {}
+    rows |= {"objects": objects} if objects else {}
+    frames, names = _numbered({role: each.frame for role, each in rows.items()})
+    captions = {n: lowered(frames[f"captions of {n}"], inputs.first_sentence) for n, _ in reads}
+    series = frames["labels"].set_index("image_id")["label"].astype("int64").sort_index()
+    notes = [f"{each.file.name}: {note}" for each in rows.values() for note in each.notes]
+    said = frames.get("human captions", NO_HUMAN)
     captioned = series.index
     for frame in captions.values():
         captioned = captioned[captioned.isin(frame["image_id"])]
     kept, number, dropped = _human(said[said["image_id"].isin(captioned)])
-    notes += dropped
     coverage = _coverage(captions, series.index, pd.Index(said["image_id"].unique()))
     usable = captioned[captioned.isin(kept["image_id"])] if human else captioned
-    _check_joined(usable, series, captions, said if human else None, rows, names)
+    sides = {"labels": set(series.index)}
+    sides |= {"human captions": set(said["image_id"])} if human else {}
+    _check_joined(captions, sides, names)
+    _check_enough(series.loc[usable], sides)
     about, series, swapped = _rarer_second(about, series, usable)
-    notes += swapped
     corpus = Corpus(
         name=SYNTHETIC if inputs.synthetic else NAME,
         synthetic=inputs.synthetic,
@@ -237,18 +229,18 @@ def assemble(
         labels=series,
         generated=_generated(captions),
         human=kept.assign(source=human.file.name if human else ""),
-        vocabularies={
-            name: words or own_words(frame["caption"], about) for name, frame in captions.items()
-        },
+        vocabularies={n: words or own_words(f["caption"], about) for n, f in captions.items()},
         display_names={name: name for name in captions},
         reload=partial(audited_corpus, inputs.told()) if inputs.captions else None,
-        **({"objects": by_role["objects"]} if objects else {}),
+        **({"objects": frames["objects"]} if objects else {}),
     )
     files = [
         {"role": role, "file": _shown(each.file.name), "sha256": each.sha256}
-        for role, each in zip(roles, rows, strict=True)
+        for role, each in rows.items()
     ]
-    return Audited(corpus, inputs, usable, number, coverage, notes, files, names)
+    return Audited(
+        corpus, inputs, usable, number, coverage, notes + dropped + swapped, files, names
+    )
 
 
 NO_HUMAN = pd.DataFrame({"image_id": [], "caption_index": [], "caption": []}).astype(
@@ -275,15 +267,16 @@ def _shown(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def _numbered(frames: list[pd.DataFrame]) -> tuple[list[pd.DataFrame], dict[int, str]]:
+def _numbered(frames: dict[str, pd.DataFrame]) -> tuple[dict[str, pd.DataFrame], dict[int, str]]:
     """Image ids as numbers; names that are no numbers get one each, in the order of the names."""
-    columns = same_kind(*(frame["image_id"] for frame in frames))
-    frames = [frame.assign(image_id=ids) for frame, ids in zip(frames, columns, strict=True)]
-    if pd.api.types.is_integer_dtype(columns[0]):
-        return frames, {}
-    known = sorted(set().union(*(frame["image_id"] for frame in frames)))
-    number = {name: i for i, name in enumerate(known)}
-    return [f.assign(image_id=f["image_id"].map(number)) for f in frames], dict(enumerate(known))
+    columns = same_kind(*(frame["image_id"] for frame in frames.values()))
+    known = []
+    if not pd.api.types.is_integer_dtype(columns[0]):
+        known = sorted(set().union(*columns))
+        number = {name: i for i, name in enumerate(known)}
+        columns = [column.map(number) for column in columns]
+    made = zip(frames.items(), columns, strict=True)
+    return {role: f.assign(image_id=ids) for (role, f), ids in made}, dict(enumerate(known))
 
 
 def _generated(captions: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -293,14 +286,13 @@ def _generated(captions: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _human(frame: pd.DataFrame) -> tuple[pd.DataFrame, int, list[str]]:
     """As many captions an image as most have, five at most; images with fewer repeat them in turn."""
-    counts = frame.groupby("image_id")["caption"].size()
+    counts, notes = frame.groupby("image_id")["caption"].size(), []
     if counts.empty:
         return frame, 0, []
     number = int(min(HUMAN_CAPTIONS, counts.mode().max()))
     few = int((counts < number).sum())
-    notes = [f"{few:,} images have fewer than {number} human captions: repeated in turn"] * bool(
-        few
-    )
+    if few:
+        notes.append(f"{few:,} images have fewer than {number} human captions: repeated in turn")
     if number < HUMAN_CAPTIONS:
         notes.append(f"{number} human captions an image; the papers use {HUMAN_CAPTIONS}")
     kept = frame[frame["caption_index"] < number]
@@ -312,36 +304,39 @@ def _coverage(captions: dict[str, pd.DataFrame], labelled: pd.Index, human: pd.I
     rows = []
     for name, frame in captions.items():
         label, text = frame["image_id"].isin(labelled), frame["image_id"].isin(human)
-        counts = int(label.sum()), int(text.sum()), int((label & text).sum())
-        rows.append((name, len(frame), frame["caption"].nunique(), *counts))
-    columns = ["captioner", "captions", "distinct captions", "with label", "with human captions", "with both"]  # fmt: skip
-    return pd.DataFrame(rows, columns=columns)
+        row = {"captioner": name, "captions": len(frame)}
+        row |= {"distinct captions": frame["caption"].nunique(), "with label": int(label.sum())}
+        row |= {"with human captions": int(text.sum()), "with both": int((label & text).sum())}
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
-def _check_joined(usable, labels, captions, human, rows, names) -> None:
+def _check_joined(captions: dict[str, pd.DataFrame], sides: dict[str, set], names: dict) -> None:
     """Refuse, with ids of both sides, files that do not speak of the same images."""
-    sides = {"labels": set(labels.index)}
-    sides |= {} if human is None else {"human captions": set(human["image_id"])}
-    for (name, frame), read in zip(captions.items(), rows, strict=False):
-        own = set(frame["image_id"])
+    images = {name: set(frame["image_id"]) for name, frame in captions.items()}
+    for name, own in images.items():
         for what, other in sides.items():
             if not own & other:
                 raise RelicError(
-                    f"{_shown(read.file.name)} has captions of {len(own):,} images ({_some(own, names)}), "
+                    f"{name} has captions of {len(own):,} images ({_some(own, names)}), "
                     f"the {what} are of others ({_some(other, names)})",
                     expected="image ids that occur in both files",
                     mend=f"give the {what} of these images; ids may be numbers or COCO file names",
                 )
-        if len(captions) > 1 and not own & set().union(*(c["image_id"] for n, c in captions.items() if n != name)):  # fmt: skip
+        others = set().union(*(each for n, each in images.items() if n != name))
+        if len(images) > 1 and not own & others:
             raise RelicError(
                 f"{name} shares no image with the other captioners ({_some(own, names)})",
                 expected="captioners of the same images, which are compared on the same splits",
                 mend="audit them one by one",
             )
-    counts = labels.loc[usable].value_counts().reindex([0, 1], fill_value=0)
+
+
+def _check_enough(labels: pd.Series, sides: dict[str, set]) -> None:
+    counts = labels.value_counts().reindex([0, 1], fill_value=0)
     if counts.min() < FEWEST:
         raise RelicError(
-            f"{len(usable):,} images have all that is needed (caption, label{'' if human is None else ', human captions'}): "
+            f"{len(labels):,} images have a caption, {' and '.join(sides)}: "
             f"{counts[0]:,} of class 0, {counts[1]:,} of class 1",
             expected=f"at least {FEWEST} images of each class",
             mend="give labels and human captions for more of the captioned images",
@@ -349,7 +344,8 @@ def _check_joined(usable, labels, captions, human, rows, names) -> None:
 
 
 def _some(ids: set, names: dict[int, str]) -> str:
-    return ", ".join(str(names.get(i, i)) for i in sorted(ids)[:3]) + (", …" if len(ids) > 3 else "")  # fmt: skip
+    shown = ", ".join(str(names.get(i, i)) for i in sorted(ids)[:3])
+    return shown + (", …" if len(ids) > 3 else "")
 
 
 def _rarer_second(about: Attribute, labels: pd.Series, usable: pd.Index):

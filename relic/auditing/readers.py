@@ -7,32 +7,162 @@ is not unmistakable is refused with the rows in question.
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from relic.auditing.files import Content, read_content, shortened
-from relic.auditing.tables import (
-    HUMAN_INSTEAD,
-    Rows,
-    Table,
-    as_rows,
-    ids_of,
-    is_empty,
-    once,
-    parsed_list,
-    read_table,
-    rows_of,
-    some,
-    unpickled,
-)
+from relic.auditing.files import AGAIN, Content, read_content, shortened
+from relic.auditing.tables import SHOWN, Table, parsed_list, read_table, rows_of, unpickled
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import PADDING, UNKNOWN
 from relic.data.rows import is_text
 from relic.errors import RelicError
 
+GENERATED = ("caption", "pred", "prediction", "text", "generated_caption")
+WRITTEN = ("caption", "text", "sentence", "raw")
+LISTS = ("caption_list", "captions", "sentences")
+CLASSES = ("label", "class", "gt")
+HUMAN_INSTEAD = "these look like human captions: --human takes them"
+LABELS_INSTEAD = "these look like labels: --labels takes them"
+CAPTIONS_INSTEAD = "these look like generated captions: they are the first file of relic audit"
 ABSENT = {"", "nan", "null", "<na>"}
-SHOWN = 8  # values that an error lists
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a file holds: `frame`, with `notes` on how it was understood."""
+
+    frame: pd.DataFrame
+    notes: list[str]
+    file: Path
+    sha256: str  # of the bytes on disk
+
+
+def read_captions(file: str | Path | Table) -> Rows:
+    """Generated captions as `image_id, caption`: one row an image, in file order."""
+    table = read_table(file)
+    ids = table.ids()
+    name = _column(table, table.matching(GENERATED), "generated caption", GENERATED)
+    if name.strip().casefold() != GENERATED[0]:
+        table.notes.append(f"captions are read from {name}")
+    frame = _written(table, _frame(ids, _single(table, table.column(name))))
+    return _as_rows(table, _once(table, frame, "caption"))
+
+
+def read_human(file: str | Path | Table) -> Rows:
+    """Human captions as `image_id, caption_index, caption`: several rows an image, in file order."""
+    table = read_table(file)
+    ids = table.ids()
+    found = table.matching(LISTS) or table.matching(WRITTEN)
+    name = _column(table, found, "human captions", LISTS + WRITTEN)
+    if name.strip().casefold() != WRITTEN[0]:
+        table.notes.append(f"human captions are read from {name}")
+    lists = [_texts(value, table.kind == "CSV") for value in table.column(name)]
+    at = [i for i, texts in enumerate(lists) for _ in texts]
+    frame = _frame(ids.iloc[at].array, [text for texts in lists for text in texts])
+    frame = _written(table, frame.set_axis(at))
+    frame.insert(1, "caption_index", frame.groupby("image_id").cumcount())
+    if not frame["caption_index"].any():
+        table.notes.append("every image has one caption: make sure that people wrote them")
+    return _as_rows(table, frame)
+
+
+def read_labels(
+    file: str | Path | Table, attribute: Attribute, classes: Sequence[str] = ()
+) -> Rows:
+    """Labels as `image_id, label`: 0 or 1, in file order.
+
+    `classes` are the two values of the file, in any order, where these are not the attribute's.
+    """
+    table = read_table(file, value="label")
+    ids = table.ids()
+    own = table.matching([attribute.field]) or table.matching([attribute.name])
+    found = own or table.matching(CLASSES)
+    name = _column(table, found, "class", (attribute.field, attribute.name, *CLASSES))
+    if table.kind != "mapping":
+        table.notes.append(f"labels are read from {name}")
+    upstream = table.kind == "pickle" and name == attribute.field
+    codes = _codes(table, table.column(name), attribute, classes, bool(classes) or upstream)
+    frame = pd.DataFrame({"image_id": ids, "label": codes}).dropna().astype({"label": "int64"})
+    frame = _once(table, frame, "label")
+    if frame["label"].nunique() < 2:
+        names = attribute.classes
+        only = f"only {names[frame['label'].iloc[0]]}" if len(frame) else "none"
+        raise RelicError(
+            f"{table.file}: {only} of the two classes {' and '.join(names)} is there",
+            expected="images of both classes",
+            mend="give the labels of all images; --classes A,B if the classes have other names",
+        )
+    return _as_rows(table, frame)
+
+
+def read_objects(file: str | Path) -> Rows:
+    """Objects seen in images as `image_id, label, probability, source`; a source may be absent."""
+    table = read_table(file, value="label")
+    frame = pd.DataFrame({"image_id": table.ids()})
+    for name, wanted in (("label", ("label", "labels")), ("probability", ("probability",))):
+        values = table.column(table.only(table.matching(wanted), name, wanted))
+        frame[name] = pd.Series(values, dtype="object")
+    sources = table.matching(("source",))
+    frame["source"] = pd.Series(table.column(sources[0]) if sources else None, dtype="object")
+    frame["source"] = frame["source"].where(~frame["source"].map(_is_empty), "file")
+    frame["probability"] = frame["probability"].map(_number)
+    frame = _filled(table, frame, "label", "without a label left out", "object")
+    texts = frame["label"].map(is_text) & frame["source"].map(is_text)
+    bad = frame.index[~(texts & frame["probability"].between(0, 1))]
+    if len(bad):
+        expected = "a label and a probability from 0 to 1"
+        mend = "relic gender-score objects IMAGES --out FILE makes such a file"
+        raise table.wrong(bad, "cannot be read", expected, mend)
+    kinds = {"label": "str", "probability": "float64", "source": "str"}
+    return _as_rows(table, frame.astype(kinds))
+
+
+def read_words(file: str | Path) -> frozenset[str]:
+    """Words to mask, in lower case: one or several a line; what follows a `#` does not count."""
+    content = read_content(file)
+    if content.is_pickle:
+        raise _no_words(content, "a pickle")
+    lines = content.data.decode().splitlines()
+    words = {word for line in lines for word in line.partition("#")[0].lower().split()}
+    return frozenset(_checked(sorted(words), content))
+
+
+def read_vocabulary(file: str | Path) -> tuple[str, ...]:
+    """The words a captioner can say: a text of words, a JSON list, or upstream's pickled list."""
+    content = read_content(file)
+    if content.is_pickle:
+        words = unpickled(content)
+        if isinstance(words, list) and words[:2] != [UNKNOWN, PADDING]:
+            expected = f"a list that begins with {UNKNOWN}, {PADDING}"
+            raise _no_words(content, shortened(words[:3]), expected)
+    elif content.data.lstrip()[:1] == b"[":
+        try:
+            words = json.loads(content.data)
+        except (ValueError, RecursionError) as error:
+            raise _no_words(content, f"no JSON, or it is cut short: {error}") from error
+    else:
+        words = content.data.decode().split()
+    return tuple(_checked(words, content))
+
+
+def _checked(words, content: Content) -> list[str]:
+    """Distinct words in order."""
+    if not isinstance(words, list) or not words:
+        raise _no_words(content, "no words")
+    wrong = [w for w in words if not is_text(w) or w.split() != [w] or "\0" in w]
+    if wrong:
+        shown = ", ".join(map(shortened, wrong[:SHOWN]))
+        raise _no_words(content, f"{len(wrong)} that are no words: {shown}")
+    return list(dict.fromkeys(words))
+
+
+def _no_words(
+    content: Content, found: str, expected="a text or a JSON list of words"
+) -> RelicError:
+    found = f"{content.file} holds {found}"
+    return RelicError(found, expected=expected, mend="write one word a line")
 
 
 def with_classes(about: Attribute, classes: Sequence[str]) -> Attribute:
@@ -47,21 +177,18 @@ def _named(about: Attribute, classes: Sequence[str]) -> tuple[tuple[str, str], d
     Where no words state the classes nothing hangs on which is which: the values are their names.
     """
     pairs = [str(each).partition("=") for each in classes]
-    values = [value.strip() or name.strip() for name, _, value in pairs]
-    names = [name.strip() for name, _, _ in pairs]
+    names, values = ([n.strip() for n, _, _ in pairs], [(v or n).strip() for n, _, v in pairs])
+    first, second = (name.strip() for name in about.classes)
     if len(values) != 2 or not all(values) or values[0].casefold() == values[1].casefold():
         raise RelicError(
             f"--classes names {', '.join(values) or 'nothing'}",
             expected="two different values of the labels file, or CLASS=VALUE twice",
-            mend=f"--classes {about.classes[0].strip() or 'yes'}=A,{about.classes[1].strip() or 'no'}=B",
+            mend=f"--classes {first or 'yes'}=A,{second or 'no'}=B",
         )
     known = [_class_of(name, about) for name in names]
     if sorted(known) == [0, 1]:
         return about.classes, dict(zip(values, known, strict=True))
-    if about.class_words or (
-        any(mark for _, mark, _ in pairs) and all(map(str.strip, about.classes))
-    ):
-        first, second = about.classes
+    if about.class_words or (any(mark for _, mark, _ in pairs) and first and second):
         raise RelicError(
             f"--classes {','.join(map(str, classes))}: which is {first}, which is {second}?",
             expected="the attribute's own names, or CLASS=VALUE",
@@ -76,45 +203,32 @@ def _class_of(name: str, about: Attribute) -> int:
     own = [
         index
         for index, known in enumerate(about.classes)
-        if name.casefold() == known.casefold()
-        or name.lower() in about.class_words.get(known, frozenset())
+        if name.casefold() == known.casefold() or name.lower() in about.class_words.get(known, ())
     ]
     return own[0] if len(own) == 1 else -1
 
 
-def label_codes(
-    table: Table,
-    values: list,
-    attribute: Attribute,
-    classes: Sequence[str] = (),
-    *,
-    drop_others: bool = False,
-) -> list[int | None]:
+def _codes(table: Table, values: list, about: Attribute, classes, drop_others: bool) -> list:
     """0 or 1 for each value, None for what is left out; notes on `table` say what that was."""
-    own = {name: index for index, name in enumerate(attribute.classes)}
-    wanted = _named(attribute, classes)[1] if classes else own
+    own = {name: index for index, name in enumerate(about.classes)}
+    wanted = _named(about, classes)[1] if classes else own
     texts = [_text(value) for value in values]
     wrong = [i for i, text in enumerate(texts) if text is None]
     if wrong:
-        raise RelicError(
-            f"{table.file}: {rows_of(len(wrong))} whose label is no word: {table.listed(wrong)}",
-            expected=f"{' or '.join(wanted)}",
-            mend="write the class as a word",
-        )
-    counts = Counter(texts)
-    codes = {text: _code(text, wanted) for text in counts}
+        mend = "write the class as a word"
+        raise table.wrong(wrong, "whose label is no word", " or ".join(wanted), mend)
+    counts, folded = Counter(texts), {value.casefold(): code for value, code in wanted.items()}
+    codes = {text: wanted.get(text, folded.get(text.casefold())) for text in counts}
     others = Counter({text: n for text, n in counts.items() if codes[text] is None})
     absent = sum(others.pop(text, 0) for text in list(others) if text.casefold() in ABSENT)
-    if others and not classes and not drop_others:
-        raise _unknown(table, others, attribute)
-    told = [f"{text} read as {attribute.classes[code]}" for text, code in codes.items()
-            if code is not None and text != attribute.classes[code]]  # fmt: skip
-    if told:
-        table.notes.append(", ".join(told))
+    if others and not drop_others:
+        raise _unknown(table, others, about)
+    read = {t: about.classes[c] for t, c in codes.items() if c is not None and t not in own}
+    if read:
+        table.notes.append(", ".join(f"{text} read as {name}" for text, name in read.items()))
     if others:
-        table.notes.append(
-            f"{rows_of(others.total())} with another label left out: {_listed(others)}"
-        )
+        more = f"{rows_of(others.total())} with another label left out: {_listed(others)}"
+        table.notes.append(more)
     if absent:
         table.notes.append(f"{rows_of(absent)} without a label left out")
     return [codes[text] for text in texts]
@@ -131,12 +245,6 @@ def _text(value) -> str | None:
     return value.strip() if is_text(value) else None
 
 
-def _code(text: str, wanted: dict[str, int]) -> int | None:
-    """The class of a value: the same word, or else the same but for case."""
-    folded = {value.casefold(): index for value, index in wanted.items()}
-    return wanted.get(text, folded.get(text.casefold()))
-
-
 def _unknown(table: Table, others: Counter, attribute: Attribute) -> RelicError:
     first, second = attribute.classes
     words = sum(n for text, n in others.items() if len(text.split()) > 3)
@@ -146,91 +254,15 @@ def _unknown(table: Table, others: Counter, attribute: Attribute) -> RelicError:
         a, b = sorted(text.removesuffix(".0") for text in others)
         mend = f"--classes {first}={a},{second}={b}, or the other way round"
     else:
-        mend = f"--classes {first},{second} leaves the others out; --classes {first}=A,{second}=B names the file's words"
-    return RelicError(
-        f"{table.file}: {rows_of(others.total())} with another label: {_listed(others)}",
-        expected=f"{first} or {second}",
-        mend=mend,
-    )
+        mend = f"--classes {first},{second} leaves the others out; {first}=A,{second}=B names words"
+    found = f"{table.file}: {rows_of(others.total())} with another label: {_listed(others)}"
+    return RelicError(found, expected=f"{first} or {second}", mend=mend)
 
 
-def _listed(counts: Counter) -> str:
+def _listed(counts: Counter, most: int = 8) -> str:
     """Values with their counts, the most frequent first."""
-    shown = [f"{shortened(text, 40)} ({n:,})" for text, n in counts.most_common(SHOWN)]
-    return ", ".join(shown) + (f" and {len(counts) - SHOWN} more" if len(counts) > SHOWN else "")
-
-
-def read_words(file: str | Path) -> frozenset[str]:
-    """Words to mask, in lower case: one or several a line; what follows a `#` does not count."""
-    content = read_content(file)
-    if content.is_pickle:
-        raise RelicError(f"{content.file} is a pickle", expected="a text of words", mend="write one word a line")  # fmt: skip
-    lines = content.data.decode().splitlines()
-    words = frozenset(word for line in lines for word in line.partition("#")[0].lower().split())
-    return frozenset(_checked(sorted(words), content))
-
-
-def read_vocabulary(file: str | Path) -> tuple[str, ...]:
-    """The words a captioner can say: a text of words, a JSON list, or upstream's pickled list."""
-    content = read_content(file)
-    if content.is_pickle:
-        words = unpickled(content)
-        if isinstance(words, list) and words[:2] != [UNKNOWN, PADDING]:
-            raise _no_words(content, shortened(words[:3]), f"a list that begins with {UNKNOWN}, {PADDING}")  # fmt: skip
-    elif content.data.lstrip()[:1] == b"[":
-        try:
-            words = json.loads(content.data)
-        except (ValueError, RecursionError) as error:
-            raise _no_words(content, f"no JSON, or it is cut short: {error}") from error
-    else:
-        words = content.data.decode().split()
-    return tuple(_checked(words, content))
-
-
-def _checked(words, content: Content) -> list[str]:
-    """Distinct words in order."""
-    if not isinstance(words, list) or not words:
-        raise _no_words(content, "no words")
-    wrong = [w for w in words if not is_text(w) or len(w.split()) != 1 or w.strip() != w or "\0" in w]  # fmt: skip
-    if wrong:
-        raise _no_words(content, f"{len(wrong)} that are no words: {', '.join(map(shortened, wrong[:5]))}")  # fmt: skip
-    return list(dict.fromkeys(words))
-
-
-def _no_words(content: Content, found: str, expected: str = "a text or a JSON list of words") -> RelicError:  # fmt: skip
-    return RelicError(f"{content.file} holds {found}", expected=expected, mend="write one word a line")  # fmt: skip
-
-
-def read_objects(file: str | Path) -> Rows:
-    """Objects seen in images as `image_id, label, probability, source`; a source may be absent."""
-    table = read_table(file, value="label")
-    ids = ids_of(table)
-    label = table.only(table.matching(("label", "labels")), "object", ("label",))
-    sure = table.only(table.matching(("probability",)), "probability", ("probability",))
-    source = table.matching(("source",))
-    columns = {
-        "label": table.column(label),
-        "probability": [_number(value) for value in table.column(sure)],
-        "source": table.column(source[0]) if source else ["file"] * len(ids),
-    }
-    frame = pd.DataFrame({"image_id": ids}).assign(
-        **{name: pd.Series(values, dtype="object") for name, values in columns.items()}
-    )
-    frame["source"] = frame["source"].where(~frame["source"].map(is_empty), "file")
-    empty = frame["label"].map(is_empty)
-    if empty.any():
-        table.notes.append(f"{rows_of(empty.sum())} without a label left out")
-    frame = frame[~empty.astype(bool)]
-    some(table, frame, "object")
-    texts = frame["label"].map(is_text) & frame["source"].map(is_text)
-    bad = ~(texts & frame["probability"].between(0, 1))
-    if bad.any():
-        raise RelicError(
-            f"{table.file}: {rows_of(bad.sum())} cannot be read: {table.listed(frame.index[bad])}",
-            expected="a label and a probability from 0 to 1",
-            mend="relic gender-score objects IMAGES --out FILE makes such a file",
-        )
-    return as_rows(table, frame.astype({"label": "str", "probability": "float64", "source": "str"}))
+    shown = [f"{shortened(text, 40)} ({n:,})" for text, n in counts.most_common(most)]
+    return ", ".join(shown) + (f" and {len(counts) - most} more" if len(counts) > most else "")
 
 
 def _number(value) -> float:
@@ -239,72 +271,6 @@ def _number(value) -> float:
         return float("nan" if isinstance(value, bool) else value)
     except (TypeError, ValueError, OverflowError):
         return float("nan")
-
-
-GENERATED = ("caption", "pred", "prediction", "text", "generated_caption")
-WRITTEN = ("caption", "text", "sentence", "raw")
-LISTS = ("caption_list", "captions", "sentences")
-CLASSES = ("label", "class", "gt")
-LABELS_INSTEAD = "these look like labels: --labels takes them"
-CAPTIONS_INSTEAD = "these look like generated captions: they are the first file of relic audit"
-
-
-def read_captions(file: str | Path | Table) -> Rows:
-    """Generated captions as `image_id, caption`: one row an image, in file order."""
-    table = read_table(file)
-    ids = ids_of(table)
-    name = _column(table, table.matching(GENERATED), "generated caption", GENERATED)
-    if name.strip().casefold() != GENERATED[0]:
-        table.notes.append(f"captions are read from {name}")
-    frame = _written(table, _frame(ids, _single(table, table.column(name))))
-    return as_rows(table, once(table, frame, "caption"))
-
-
-def read_human(file: str | Path | Table) -> Rows:
-    """Human captions as `image_id, caption_index, caption`: several rows an image, in file order."""
-    table = read_table(file)
-    ids = ids_of(table)
-    found = table.matching(LISTS) or table.matching(WRITTEN)
-    name = _column(table, found, "human captions", LISTS + WRITTEN)
-    if name.strip().casefold() != WRITTEN[0]:
-        table.notes.append(f"human captions are read from {name}")
-    lists = [_texts(value, table.kind == "CSV") for value in table.column(name)]
-    at = [i for i, texts in enumerate(lists) for _ in texts]
-    frame = _frame(ids.iloc[at].array, [text for texts in lists for text in texts])
-    frame = _written(table, frame.set_axis(at))
-    frame.insert(1, "caption_index", frame.groupby("image_id").cumcount())
-    if not frame["caption_index"].any():
-        table.notes.append("every image has one caption: make sure that people wrote them")
-    return as_rows(table, frame)
-
-
-def read_labels(
-    file: str | Path | Table, attribute: Attribute, classes: Sequence[str] = ()
-) -> Rows:
-    """Labels as `image_id, label`: 0 or 1, in file order.
-
-    `classes` are the two values of the file, in any order, where these are not the attribute's.
-    """
-    table = read_table(file, value="label")
-    ids = ids_of(table)
-    own = table.matching([attribute.field]) or table.matching([attribute.name])
-    found = own or table.matching(CLASSES)
-    name = _column(table, found, "class", (attribute.field, attribute.name, *CLASSES))
-    if table.kind != "mapping":
-        table.notes.append(f"labels are read from {name}")
-    upstream = table.kind == "pickle" and name == attribute.field
-    codes = label_codes(table, table.column(name), attribute, classes, drop_others=upstream)
-    frame = pd.DataFrame({"image_id": ids, "label": codes}).dropna().astype({"label": "int64"})
-    frame = once(table, frame, "label")
-    if frame["label"].nunique() < 2:
-        names = attribute.classes
-        only = f"only {names[frame['label'].iloc[0]]}" if len(frame) else "none"
-        raise RelicError(
-            f"{table.file}: {only} of the two classes {' and '.join(names)} is there",
-            expected="images of both classes",
-            mend="give the labels of all images; --classes A,B if the classes have other names",
-        )
-    return as_rows(table, frame)
 
 
 def _column(table: Table, found: list[str], what: str, wanted: tuple[str, ...]) -> str:
@@ -329,11 +295,8 @@ def _single(table: Table, values: list) -> list:
     lists = [i for i, value in enumerate(values) if isinstance(value, list)]
     several = [i for i in lists if len(values[i]) > 1]
     if several:
-        raise RelicError(
-            f"{table.file}: {rows_of(len(several))} with several captions: {table.listed(several)}",
-            expected="one caption an image",
-            mend=f"choose one; or, if these are reference captions, {HUMAN_INSTEAD}",
-        )
+        mend = f"choose one; or, if these are reference captions, {HUMAN_INSTEAD}"
+        raise table.wrong(several, "with several captions", "one caption an image", mend)
     if lists:
         table.notes.append(f"{rows_of(len(lists))} with a list of one caption: the caption taken")
         for i in lists:
@@ -346,39 +309,66 @@ def _texts(value, from_csv: bool) -> list:
     if from_csv:
         value = value if (found := parsed_list(value)) is None else found
     items = (value or [None]) if isinstance(value, list) else [value]
-    return [_inner(item) if isinstance(item, dict) else item for item in items]
-
-
-def _inner(item: dict):
-    """The text of `{"raw": "…"}` or `{"caption": "…"}`; what is neither stays, to be refused."""
-    return next((item[name] for name in ("raw", "caption") if name in item), item)
+    return [
+        item.get("raw", item.get("caption", item)) if isinstance(item, dict) else item
+        for item in items
+    ]
 
 
 def _written(table: Table, frame: pd.DataFrame) -> pd.DataFrame:
     """Rows with a caption; empty ones are left out, what is no text is refused."""
-    empty = frame["caption"].map(is_empty)
-    frame = frame[~empty.astype(bool)]
+    frame = _filled(table, frame, "caption", "with an empty caption left out", "caption")
     good = [is_text(text) and "\0" not in text for text in frame["caption"]]
     if not all(good):
-        wrong = [i for i, fits in zip(frame.index, good, strict=True) if not fits]
-        raise RelicError(
-            f"{table.file}: {rows_of(len(wrong))} whose caption is not text: {table.listed(wrong)}",
-            expected="captions as strings of valid characters",
-            mend="write captions as text; half an emoji (a lone surrogate) must be taken out",
-        )
-    if empty.any():
-        table.notes.append(f"{rows_of(empty.sum())} with an empty caption left out")
-    some(table, frame, "caption")
+        wrong = frame.index[[not fits for fits in good]]
+        expected = "captions as strings of valid characters"
+        mend = "write captions as text; half an emoji (a lone surrogate) must be taken out"
+        raise table.wrong(wrong, "whose caption is not text", expected, mend)
     words = set(frame["caption"])
-    if (
-        table.kind == "mapping"
-        and len(words) < 4
-        and not any(len(word.split()) > 1 for word in words)
-    ):
+    if table.kind == "mapping" and len(words) < 4 and all(len(w.split()) < 2 for w in words):
         values = ", ".join(shortened(word, 30) for word in sorted(words))
-        raise RelicError(
-            f"{table.file} gives one word an image: {values}",
-            expected="captions, or a column that is named so",
-            mend=LABELS_INSTEAD,
-        )
+        found = f"{table.file} gives one word an image: {values}"
+        expected = "captions, or a column that is named so"
+        raise RelicError(found, expected=expected, mend=LABELS_INSTEAD)
     return frame.astype({"caption": "str"})
+
+
+def _filled(table: Table, frame: pd.DataFrame, column: str, note: str, what: str) -> pd.DataFrame:
+    """Rows that have a value; an error if none is left."""
+    empty = frame[column].map(_is_empty).astype(bool)
+    if empty.all():
+        found = f"{table.file}: all {len(table.rows):,} rows have an empty {what}"
+        raise RelicError(found, expected=f"a {what} a row", mend=AGAIN)
+    if empty.any():
+        table.notes.append(f"{rows_of(empty.sum())} {note}")
+    return frame[~empty]
+
+
+def _is_empty(value) -> bool:
+    """None, NaN or white space."""
+    return value is None or value != value or (isinstance(value, str) and not value.strip())
+
+
+def _once(table: Table, frame: pd.DataFrame, value: str) -> pd.DataFrame:
+    """One row an image; the same image with another value is an error."""
+    kept = frame[~frame.duplicated(["image_id", value])]
+    repeated = kept["image_id"].duplicated(keep=False)
+    if repeated.any():
+        ids = kept["image_id"][repeated].unique()
+        mend = "keep one row an image"
+        if value == "caption" and 2 * len(ids) >= kept["image_id"].nunique():
+            mend = f"{HUMAN_INSTEAD}; else keep one row an image"
+        shown = ", ".join(shortened(i, 40) for i in ids[:SHOWN].tolist())
+        shown += ", …" if len(ids) > SHOWN else ""
+        has = "image has" if len(ids) == 1 else "images have"
+        rows = table.listed(kept.index[repeated])
+        found = f"{table.file}: {len(ids):,} {has} several {value}s: {shown} ({rows})"
+        raise RelicError(found, expected=f"one {value} an image", mend=mend)
+    if len(kept) < len(frame):
+        more = rows_of(len(frame) - len(kept), "repeats", "repeat")
+        table.notes.append(f"{more} an image with the same {value}; one kept")
+    return kept
+
+
+def _as_rows(table: Table, frame: pd.DataFrame) -> Rows:
+    return Rows(frame.reset_index(drop=True), table.notes, table.file, table.sha256)

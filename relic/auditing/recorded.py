@@ -59,9 +59,10 @@ def frame(found: Audit) -> pd.DataFrame:
 
 def scale() -> pd.DataFrame:
     """Recorded LIC of the papers' captioners, linear, by attribute."""
-    parts = [intervals(lic_table(recorded(attribute=name, classifier="linear"))) for name in known_attributes()]  # fmt: skip
-    kept = ["attribute", "captioner", "lic_model", "lic_data", "lic", "low", "high", "n_seeds", "n_test"]  # fmt: skip
-    return pd.concat(parts).rename(columns={"seeds": "n_seeds"})[kept].round(4)
+    known = [recorded(attribute=name, classifier="linear") for name in known_attributes()]
+    table = pd.concat(intervals(lic_table(runs)) for runs in known)
+    kept = ["attribute", "captioner", "lic_model", "lic_data", "lic", "low", "high"]
+    return table.rename(columns={"seeds": "n_seeds"})[[*kept, "n_seeds", "n_test"]].round(4)
 
 
 def main() -> None:

@@ -35,11 +35,20 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute
 
 @cache
 def _templates() -> Environment:
-    loader = PackageLoader("relic.auditing")
-    made = Environment(autoescape=select_autoescape(["html"], default_for_string=False), loader=loader, trim_blocks=True,
-                       lstrip_blocks=True, undefined=StrictUndefined)  # fmt: skip
-    made.filters |= {"n": number, "span": lambda row, name="lic", low="low", high="high", decimals=1: span(row[name], row[low], row[high], decimals),
-                     "records": lambda frame: frame.to_dict("records"), "csv": lambda frame: address(csv_text(frame), "text/csv"), "md": _markdown}  # fmt: skip
+    made = Environment(
+        autoescape=select_autoescape(["html"], default_for_string=False),
+        loader=PackageLoader("relic.auditing"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    made.filters |= {
+        "n": number,
+        "span": _span,
+        "records": lambda frame: frame.to_dict("records"),
+        "csv": lambda frame: address(csv_text(frame), "text/csv"),
+        "md": _markdown,
+    }
     made.globals |= {
         "headline": headline,
         "caution": caution,
@@ -49,6 +58,10 @@ def _templates() -> Environment:
         "isnan": lambda value: value is None or value != value,
     }
     return made
+
+
+def _span(row, name: str = "lic", low: str = "low", high: str = "high", decimals: int = 1) -> str:
+    return span(row[name], row[low], row[high], decimals)
 
 
 def _said(macro: str, *arguments) -> str:
@@ -71,42 +84,53 @@ def section(audit, name: str) -> str:
     """A section of every attribute as HTML that any page can hold; all text is escaped."""
     if name not in SECTIONS:
         raise RelicError(f"no section {name!r}", expected=", ".join(SECTIONS))
-    template = _templates().get_template(f"{name}.html")
-    return "".join(template.render(_known(audit, part)) for part in audit.parts)
+    return "".join(_rendered(audit, part, name) for part in audit.parts)
 
 
-def _known(audit, part) -> dict:
-    """What a template of a section may name."""
+def _rendered(audit, part, name: str) -> str:
+    """A section of one attribute: what its template may name."""
     told = part.audited
-    return {
-        "audit": audit, "part": part, "attribute": part.attribute, "results": part.results, "measured": part.measured,
-        "captioners": told.corpus.captioners, "images": len(told.images), "classes": told.corpus.label_counts(told.images),
-        "several": len({row["classifier"] for row in part.results}) > 1, "prefix": f"{part.attribute.name}_" if len(audit.parts) > 1 else "", "forest": forest(part),
-        "first": part is audit.parts[0], "coverage": coverage(part),
-    }  # fmt: skip
+    return (
+        _templates()
+        .get_template(f"{name}.html")
+        .render(
+            audit=audit,
+            part=part,
+            attribute=part.attribute,
+            results=part.results,
+            measured=part.measured,
+            captioners=told.corpus.captioners,
+            images=len(told.images),
+            classes=told.corpus.label_counts(told.images),
+            prefix=f"{part.attribute.name}_" if len(audit.parts) > 1 else "",
+            forest=forest(part) if name == "lic" else {},
+            first=part is audit.parts[0],
+            coverage=coverage(part),
+        )
+    )
 
 
 def as_html(audit) -> str:
     """A page of its own: no script, nothing from outside."""
+    parts = []
+    for part in audit.parts:
+        made = [(n, title, _rendered(audit, part, n).strip()) for n, title in SECTIONS.items()]
+        parts.append((part, [section for section in made if section[2]]))
     captioners = audit.parts[0].audited.corpus.captioners
-    parts = [
-        (part, [(name, title, _templates().get_template(f"{name}.html").render(_known(audit, part)).strip())
-                for name, title in SECTIONS.items()])
-        for part in audit.parts
-    ]  # fmt: skip
-    return _templates().get_template("report.html").render(
-        audit=audit, captioners=captioners, parts=[(part, [s for s in made if s[2]]) for part, made in parts]
-    )  # fmt: skip
+    page = _templates().get_template("report.html")
+    return page.render(audit=audit, captioners=captioners, parts=parts)
 
 
 def forest(part) -> dict:
     """Positions of the figure of LIC, in hundredths of its width: rows with a mark and a line, ticks."""
     rows = []
     for row in part.results:
-        shown = [("all", row)] + ([("unseen", row["unseen"])] if "unseen" in row else [])
-        rows += [(row["captioner"] if kind == "all" else "its unseen captions", kind, *(each[k] for k in ("lic", "low", "high"))) for kind, each in shown]  # fmt: skip
-    rows += [(row["captioner"], "recorded", row["lic"], row["low"], row["high"]) for row in part.scale.to_dict("records")]  # fmt: skip
-    frame = pd.DataFrame(rows, columns=["name", "kind", "lic", "low", "high"]).dropna(subset="lic")
+        rows.append({**row, "name": row["captioner"], "kind": "all"})
+        if "unseen" in row:
+            rows.append({**row["unseen"], "name": "its unseen captions", "kind": "unseen"})
+    for row in part.scale.to_dict("records"):
+        rows.append({**row, "name": row["captioner"], "kind": "recorded"})
+    frame = pd.DataFrame(rows)[["name", "kind", "lic", "low", "high"]].dropna(subset="lic")
     if frame.empty or part.measured.by_seed.empty:
         return {}
     ends = [*frame["low"].dropna(), *frame["high"].dropna(), *frame["lic"], 0.0, 1.0]
@@ -117,9 +141,10 @@ def forest(part) -> dict:
     def place(value: float) -> float:
         return round(100 * (value - least) / (most - least), 2)
 
-    placed = frame.assign(**{f"x_{c}": frame[c].fillna(frame["lic"]).map(place) for c in ("lic", "low", "high")})  # fmt: skip
+    for column in ("lic", "low", "high"):
+        frame[f"x_{column}"] = frame[column].fillna(frame["lic"]).map(place)
     ticks = [(int(t), place(t)) for t in np.arange(least, most + step / 2, step)]
-    return {"rows": placed.to_dict("records"), "ticks": ticks, "zero": place(0)}
+    return {"rows": frame.to_dict("records"), "ticks": ticks, "zero": place(0)}
 
 
 def coverage(part) -> pd.DataFrame:
@@ -150,11 +175,9 @@ def as_json(audit) -> str:
 
 def _details(part) -> dict:
     told, found = part.audited, part.measured
-    frames = {
-        "coverage": coverage(part), "differences": found.differences, "checks": found.checks,
-        "sizes": found.sizes, "words": part.words, "naming": part.naming, "recorded": part.scale,
-        "gender_score": part.gender_score, "runs": found.by_seed,
-    }  # fmt: skip
+    frames = {"coverage": coverage(part), "differences": found.differences, "sizes": found.sizes}
+    frames |= {"checks": found.checks, "words": part.words, "naming": part.naming}
+    frames |= {"recorded": part.scale, "gender_score": part.gender_score, "runs": found.by_seed}
     return {
         "images": {"used": len(told.images), **told.corpus.label_counts(told.images)},
         "human_captions_an_image": told.captions_an_image,
@@ -182,8 +205,8 @@ def as_csv(audit) -> str:
     for row in audit.results:
         unseen = {f"unseen_{k}": v for k, v in row.get("unseen", {}).items()}
         wrong = {f"misnamed_{each['label']}": each["wrong_of_named"] for each in row["misnamed"]}
-        rows.append({k: v for k, v in row.items() if k not in ("unseen", "misnamed")} | unseen | wrong)  # fmt: skip
-    return csv_text(pd.DataFrame(rows))
+        rows.append(row | unseen | wrong)
+    return csv_text(pd.DataFrame(rows).drop(columns=["unseen", "misnamed"], errors="ignore"))
 
 
 def csv_text(frame: pd.DataFrame) -> str:
@@ -215,7 +238,8 @@ def as_markdown(audit) -> str:
     A card has one model: of several captioners each gets its metadata as a YAML block to paste.
     """
     names = audit.parts[0].audited.corpus.captioners
-    heads = {name: yaml.safe_dump(_index(audit, name), sort_keys=False, allow_unicode=True) for name in names}  # fmt: skip
+    options = {"sort_keys": False, "allow_unicode": True}
+    heads = {name: yaml.safe_dump(_index(audit, name), **options) for name in names}
     card = _templates().get_template("card.md")
     made = {name: card.render(audit=audit, name=name) for name in names}
     if len(names) == 1:
@@ -224,21 +248,22 @@ def as_markdown(audit) -> str:
 
 
 def _index(audit, name: str) -> dict:
-    metrics = [
-        {"type": kind, "name": f"{title} ({row['attribute']}, {row['classifier']})", "value": round(float(value), 2)}
-        for row in audit.results
-        if row["captioner"] == name
-        for kind, title, value in (
-            ("lic", "LIC", row["lic"]),
-            ("lic_unseen", "LIC, unseen captions", row.get("unseen", {}).get("lic", math.nan)),
-            ("lic_model", "LIC_M", row["lic_model"] if math.isnan(row["lic"]) else math.nan),
-        )
-        if math.isfinite(value)
-    ]  # fmt: skip
+    metrics = []
+    for row in (row for row in audit.results if row["captioner"] == name):
+        about = f"({row['attribute']}, {row['classifier']})"
+        values = {"lic": ("LIC", row["lic"])} if row["lic"] == row["lic"] else {}
+        values = values or {"lic_model": ("LIC_M", row["lic_model"])}
+        unseen = row.get("unseen", {}).get("lic", math.nan)
+        values |= {"lic_unseen": ("LIC, unseen captions", unseen)} if unseen == unseen else {}
+        metrics += [
+            {"type": kind, "name": f"{title} {about}", "value": round(float(value), 2)}
+            for kind, (title, value) in values.items()
+        ]
     told = audit.parts[0].audited
     data = {"type": "captions", "name": f"{told.corpus.name}, {len(told.images):,} images"}
     task = {"type": "image-to-text", "name": "Image captioning"}
-    return {"model-index": [{"name": name, "results": [{"task": task, "dataset": data, "metrics": metrics}]}]}  # fmt: skip
+    results = [{"task": task, "dataset": data, "metrics": metrics}]
+    return {"model-index": [{"name": name, "results": results}]}
 
 
 WRITERS: dict[str, Callable] = {

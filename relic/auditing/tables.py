@@ -1,4 +1,4 @@
-"""From the bytes of a file to rows with named columns, and the checks that every reader shares."""
+"""From the bytes of a file to rows with named columns, and from what a file calls an image to its id."""
 
 import ast
 import csv
@@ -6,25 +6,38 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
-from relic.auditing.files import FORMATS, SHOWN, Content, read_content, shortened
-from relic.auditing.ids import image_ids
+from relic.auditing.files import AGAIN, FORMATS, Content, read_content, shortened
 from relic.data.pickles import plain_values
+from relic.data.rows import is_image_id, is_text
 from relic.errors import RelicError
 
+SHOWN = 5  # rows or ids that an error lists
 IMAGE_ID = ("image_id", "img_id", "cocoid")  # these name an image's id and nothing else
-SEVERAL, NONE = "take the others out", "rename the column, or add a first line of names"
 IMAGE_NAME = ("image", "file_name", "filename", "image_name", "id")
+WRAPPERS = ("annotations", "images", "results", "predictions", "captions", "labels", "data", "rows")
+RECORDS = '[{"image_id": 391895, "caption": "a man rides a bike"}, …]'
+WRITTEN_SO = "frame.to_csv(FILE, index=False) writes it so"
+
+
+def plain_name(name: str) -> str:
+    """A column's name without case, spaces and dashes."""
+    return re.sub(r"[\s-]+", "_", name.strip().casefold())
+
+
+def rows_of(number: int, one: str = "", many: str = "") -> str:
+    """`1 row` or `2,000 rows`, with the verb that goes with it."""
+    return (f"1 row {one}" if number == 1 else f"{number:,} rows {many}").rstrip()
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of a file: dicts (JSON, pickles) or lists in the order of `names` (CSV, id → value)."""
+    """Rows of a file, each a dict."""
 
     file: Path
     sha256: str
@@ -36,14 +49,19 @@ class Table:
 
     def column(self, name: str) -> list:
         """The values of a column; None where a row has none."""
-        if self.kind in ("CSV", "mapping"):
-            at = self.names.index(name)
-            return [row[at] for row in self.rows]
         return [row.get(name) for row in self.rows]
 
-    def listed(self, positions: Iterable[int]) -> str:
-        """Up to five rows as an error shows them: number and content."""
-        return listed_rows(self.rows, positions, self.lines)
+    def wrong(self, rows: Sequence[int], what: str, expected: str, mend: str) -> RelicError:
+        """An error that shows up to five of the rows in question."""
+        found = f"{self.file}: {rows_of(len(rows))} {what}: {self.listed(rows)}"
+        return RelicError(found, expected=expected, mend=mend)
+
+    def listed(self, rows: Sequence[int]) -> str:
+        """Up to five rows, each with its line or its number (the first is 1)."""
+        where = [f"line {self.lines[i]}" if self.lines else f"row {i + 1}" for i in rows[:SHOWN]]
+        shown = [f"{at}: {shortened(self.rows[i])}" for at, i in zip(where, rows, strict=False)]
+        more = f"; and {len(rows) - SHOWN:,} more" if len(rows) > SHOWN else ""
+        return "; ".join(shown) + more
 
     def matching(self, wanted: Iterable[str]) -> list[str]:
         """Columns of these names, in the file's spelling; case and spaces do not count."""
@@ -60,20 +78,27 @@ class Table:
             f"{self.file} has {'several columns' if found else 'no column'} for the {what}{several}"
             f" (columns found: {names})",
             expected=f"one column named {' or '.join(wanted)}",
-            mend=hint or (SEVERAL if found else NONE),
+            mend=hint or ("take the others out" if found else "add a first line of names"),
         )
 
-    def id_column(self) -> str:
-        """The column of image ids: one named for it, or else one that may hold them."""
+    def ids(self) -> pd.Series:
+        """The image ids of the rows; rows without one are an error."""
         sure, maybe = self.matching(IMAGE_ID), self.matching(IMAGE_NAME)
         if not sure and len(maybe) > 1 and self._agree(maybe):
-            return maybe[0]
+            maybe = maybe[:1]
         chosen = self.only(sure or maybe, "image id", IMAGE_ID + IMAGE_NAME)
         if sure and maybe:
             self.notes.append(f"image ids are read from {chosen}, not from {' or '.join(maybe)}")
         elif plain_name(chosen) != IMAGE_ID[0]:
             self.notes.append(f"image ids are read from {chosen}")
-        return chosen
+        found = image_ids(self.column(chosen))
+        if found.bad:
+            what = "without an image id that can be used"
+            expected = "a whole number, or the name of a file"
+            raise self.wrong(found.bad, what, expected, "take these rows out or give them their id")
+        if found.from_names:
+            self.notes.append(f"{rows_of(found.from_names)}: the id is the number in a file name")
+        return found.values
 
     def _agree(self, names: list[str]) -> bool:
         """Whether columns hold the same ids, as `id` and `file_name` of COCO's images do."""
@@ -81,97 +106,72 @@ class Table:
         return not first.bad and all(first.values.equals(other.values) for other in others)
 
 
-def plain_name(name: str) -> str:
-    """A column's name without case, spaces and dashes."""
-    return re.sub(r"[\s-]+", "_", name.strip().casefold())
-
-
-def listed_rows(rows: list, positions: Iterable[int], lines: list[int] | None = None) -> str:
-    """Up to five rows, each with its line or its number (the first is 1), shortened."""
-    positions = list(positions)
-    shown = [
-        f"{f'line {lines[i]}' if lines else f'row {i + 1}'}: {shortened(rows[i])}"
-        for i in positions[:SHOWN]
-    ]
-    more = f"; and {len(positions) - SHOWN:,} more" if len(positions) > SHOWN else ""
-    return "; ".join(shown) + more
-
-
-HUMAN_INSTEAD = "these look like human captions: --human takes them"
+_WHOLE = re.compile(r"[+-]?\d+(?:\.0*)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.ASCII | re.I)
+_COCO = r"COCO_(?:train|val|test)\d{4}_"
+_NAMED = re.compile(
+    rf"(?:{_COCO})?(\d+)\.(?:jpe?g|png|webp|gif|bmp|tiff?)|{_COCO}(\d+)", re.ASCII | re.I
+)
+_ABSENT = {"", "nan", "null", "none", "<na>", "true", "false"}
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """What a file holds: `frame`, with `notes` on how it was understood."""
+class Ids:
+    """The ids of a file's rows: whole numbers, or strings as soon as one is no number."""
 
-    frame: pd.DataFrame
-    notes: list[str]
-    file: Path
-    sha256: str  # of the bytes on disk
-
-
-def ids_of(table: Table) -> pd.Series:
-    """The image ids of a table's rows; rows without one are an error."""
-    found = image_ids(table.column(table.id_column()))
-    if found.bad:
-        raise RelicError(
-            f"{table.file}: {rows_of(len(found.bad))} without an image id that can be used: {table.listed(found.bad)}",
-            expected="a whole number, or the name of a file",
-            mend="take these rows out or give them their image's id",
-        )
-    if found.from_names:
-        table.notes.append(f"{rows_of(found.from_names)}: the id is the number in a file name")
-    return found.values
+    values: pd.Series  # int64 or str; without meaning where `bad` says so
+    bad: list[int]  # positions of what is no id
+    from_names: int  # how many numbers were taken from file names
 
 
-def once(table: Table, frame: pd.DataFrame, value: str) -> pd.DataFrame:
-    """One row an image; the same image with another value is an error."""
-    if frame["image_id"].is_unique:
-        return frame
-    kept = frame[~frame.duplicated(["image_id", value])]
-    repeated = kept["image_id"].duplicated(keep=False)
-    if repeated.any():
-        ids = kept["image_id"][repeated].unique()
-        mend = "keep one row an image"
-        if value == "caption" and 2 * len(ids) >= kept["image_id"].nunique():
-            mend = f"{HUMAN_INSTEAD}; else keep one row an image"
-        shown = ", ".join(shortened(i, 40) for i in ids[:SHOWN].tolist())
-        raise RelicError(
-            f"{table.file}: {len(ids):,} {'image has' if len(ids) == 1 else 'images have'} several {value}s: {shown}"
-            f"{', …' if len(ids) > SHOWN else ''} ({table.listed(kept.index[repeated])})",
-            expected=f"one {value} an image",
-            mend=mend,
-        )
-    if len(kept) < len(frame):
-        more = rows_of(len(frame) - len(kept), "repeats", "repeat")
-        table.notes.append(f"{more} an image with the same {value}; one kept")
-    return kept
+def image_ids(values: list) -> Ids:
+    """Ids of a column; `bad` lists what is empty, true or false, a fraction or no scalar.
+
+    >>> image_ids(["391895", 391895.0, "val2014/COCO_val2014_000000391895.jpg"]).values.tolist()
+    [391895, 391895, 391895]
+    >>> image_ids([7, "img_a12.png", "x/000000000009.jpg"]).values.tolist()
+    ['7', 'img_a12.png', '9']
+    """
+    if set(map(type, values)) == {int} and all(map(is_image_id, values)):
+        return Ids(pd.Series(values, dtype="int64"), [], 0)
+    known = {text: _one(text) for text in {value for value in values if type(value) is str}}
+    read = [known[value] if type(value) is str else _one(value) for value in values]
+    bad = [i for i, (found, _) in enumerate(read) if found is None]
+    if all(isinstance(found, int) for found, _ in read if found is not None):
+        column = pd.Series([found or 0 for found, _ in read], dtype="int64")
+    else:
+        column = pd.Series([str(found) for found, _ in read], dtype="str")
+    return Ids(column, bad, sum(named for _, named in read))
 
 
-def some(table: Table, frame: pd.DataFrame, what: str) -> None:
-    """An error if no row is left."""
-    if frame.empty:
-        found = f"{table.file}: all {len(table.rows):,} rows have an empty {what}"
-        raise RelicError(found, expected=f"a {what} a row", mend="write the file again")
+def _one(value) -> tuple[int | str | None, bool]:
+    """(id or None, whether its number was taken from a file name)."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 10_000:
+        value = str(value)
+    if not is_text(value) or "\0" in value or value.strip().casefold() in _ABSENT:
+        return None, False
+    text = value.strip()
+    if _WHOLE.fullmatch(text):
+        return _number(text.partition(".")[0]), False
+    name = text.replace("\\", "/").rpartition("/")[2].strip()
+    if match := _NAMED.fullmatch(name):
+        return _number(match[1] or match[2]), True
+    return (None if _NUMBER.fullmatch(text) else name or None), False
 
 
-def as_rows(table: Table, frame: pd.DataFrame) -> Rows:
-    """The frame with what its table says of the file."""
-    return Rows(frame.reset_index(drop=True), table.notes, table.file, table.sha256)
+def _number(digits: str) -> int | str:
+    """A number that fits 64 bits; a longer one stays a string."""
+    number = int(digits) if len(digits) < 4000 else digits
+    return number if is_image_id(number) else str(number)
 
 
-def rows_of(number: int, one: str = "", many: str = "") -> str:
-    """`1 row` or `2,000 rows`, with the verb that goes with it."""
-    return (f"1 row {one}" if number == 1 else f"{number:,} rows {many}").rstrip()
-
-
-def is_empty(value) -> bool:
-    """None, NaN or white space."""
-    return value is None or value != value or (isinstance(value, str) and not value.strip())
-
-
-WRAPPERS = ("annotations", "images", "results", "predictions", "captions", "labels", "data", "rows")
-RECORDS = '[{"image_id": 391895, "caption": "a man rides a bike"}, …]'
+def same_kind(*columns: pd.Series) -> list[pd.Series]:
+    """Id columns of several files, all numbers or all strings, so that they join by value."""
+    if len({pd.api.types.is_integer_dtype(column) for column in columns}) == 1:
+        return list(columns)
+    return [column.astype("str") for column in columns]
 
 
 def read_table(file: str | Path | Table, value: str = "caption") -> Table:
@@ -186,7 +186,7 @@ def read_table(file: str | Path | Table, value: str = "caption") -> Table:
     else:
         table = _of_csv(content)
     if not table.rows:
-        raise RelicError(f"{table.file} has no rows", expected=FORMATS, mend="write the file again")
+        raise RelicError(f"{table.file} has no rows", expected=FORMATS, mend=AGAIN)
     return table
 
 
@@ -213,41 +213,36 @@ def unpickled(content: Content):
         return plain_values(content.data, content.file)
     except RelicError as error:
         mend = "write the rows as JSON or CSV, e.g. frame.to_csv(FILE, index=False)"
-        raise RelicError(error.found, expected=error.expected or "plain values", mend=mend) from error  # fmt: skip
+        expected = error.expected or "plain values"
+        raise RelicError(error.found, expected=expected, mend=mend) from error
 
 
 def _of_json(content: Content, value: str) -> Table:
+    text = content.data.decode()
     try:
-        return _of_values(_DECODER.decode(content.data.decode()), content, value, "JSON")
-    except json.JSONDecodeError as error:
-        begins = content.data.lstrip()[:1] == b"{" and error.msg == "Extra data"
-        lines = _json_lines(content, error) if begins else None
-        if lines is None:
-            raise _not_json(content, f"line {error.lineno}, column {error.colno}", error) from error
-        return lines
+        return _of_values(_DECODER.decode(text), content, value, "JSON")
     except (ValueError, RecursionError) as error:
-        raise _not_json(content, "it", error) from error
-
-
-def _json_lines(content: Content, whole: json.JSONDecodeError) -> Table:
-    rows, numbers = [], []
-    for number, line in enumerate(content.data.decode().split("\n"), 1):
-        if not line.isspace() and line:
+        if getattr(error, "msg", "") != "Extra data" or text.lstrip()[:1] != "{":
+            where = (
+                f"line {error.lineno}, column {error.colno}" if hasattr(error, "colno") else "it"
+            )
+            raise _not_json(content, where, error) from error
+    rows, lines = [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
             try:
                 rows.append(_DECODER.decode(line))
             except (ValueError, RecursionError) as error:
-                raise _not_json(content, f"line {number}", error) from whole
-            numbers.append(number)
-    return _of_records(rows, content, "JSON", lines=numbers)
+                raise _not_json(content, f"line {number}", error) from error
+            lines.append(number)
+    return _of_records(rows, content, "JSON", lines=lines)
 
 
 def _not_json(content: Content, where: str, error: Exception) -> RelicError:
     why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
-    return RelicError(
-        f"{content.file} is not JSON, or cut short; {where}: {why}",
-        expected=f"{RECORDS}, or one such object a line",
-        mend="write the file again; where a value is unknown write null, not NaN",
-    )
+    found = f"{content.file} is not JSON, or cut short; {where}: {why}"
+    mend = f"{AGAIN}; where a value is unknown write null, not NaN"
+    return RelicError(found, expected=f"{RECORDS}, or one such object a line", mend=mend)
 
 
 def _no_constant(name: str):
@@ -269,33 +264,28 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_obje
 
 def _of_values(found, content: Content, value: str, kind: str) -> Table:
     """Rows of a list of dicts, of a dict that holds such a list, or of a dict id → value."""
-    notes = []
-    if isinstance(found, dict):
-        wrapped = [key for key in WRAPPERS if _is_records(found.get(key))]
-        if wrapped and (len(wrapped) == 1 or wrapped[0] == "annotations"):
-            notes.append(f'the rows are those of "{wrapped[0]}"')
-            found = found[wrapped[0]]
-        elif any(plain_name(key) in IMAGE_ID + IMAGE_NAME for key in found if isinstance(key, str)):
-            if any(isinstance(item, dict | list) for item in found.values()):
-                raise RelicError(
-                    f"{content.file} holds columns, not rows: {', '.join(shortened(k, 30) for k in list(found)[:SHOWN])}",
-                    expected=RECORDS,
-                    mend='frame.to_json(FILE, orient="records")',
-                )
-            found = [found]  # a file of JSON lines with one line
-        elif set(found) & set(WRAPPERS):
-            keys = ", ".join(shortened(key, 30) for key in list(found)[:20])
-            raise RelicError(
-                f"{content.file}: which of {keys} holds the rows is not clear, or it is empty",
-                expected=f'{RECORDS}, alone or under "annotations"',
-                mend="write the list of rows alone",
-            )
-        else:
-            rows = [[key, item] for key, item in found.items()]
-            return Table(content.file, content.sha256, ["image_id", value], rows, kind="mapping")
-    if not isinstance(found, list):
-        raise RelicError(f"{content.file} holds {shortened(found)}", expected=RECORDS, mend="write the rows as a list")  # fmt: skip
-    return _of_records(found, content, kind, notes=notes)
+    if isinstance(found, list):
+        return _of_records(found, content, kind)
+    if not isinstance(found, dict):
+        mend = "write the rows as a list"
+        raise RelicError(f"{content.file} holds {shortened(found)}", expected=RECORDS, mend=mend)
+    keys = ", ".join(shortened(key, 30) for key in list(found)[:20])
+    wrapped = [key for key in WRAPPERS if _is_records(found.get(key))]
+    if wrapped and (len(wrapped) == 1 or wrapped[0] == "annotations"):
+        note = f'the rows are those of "{wrapped[0]}"'
+        return _of_records(found[wrapped[0]], content, kind, notes=[note])
+    if any(plain_name(key) in IMAGE_ID + IMAGE_NAME for key in found if isinstance(key, str)):
+        if not any(isinstance(item, dict | list) for item in found.values()):
+            return _of_records([found], content, kind)  # a file of JSON lines with one line
+        mend = 'frame.to_json(FILE, orient="records")'
+        what = f"{content.file} holds columns, not rows: {keys}"
+        raise RelicError(what, expected=RECORDS, mend=mend)
+    if set(found) & set(WRAPPERS):
+        what = f"{content.file}: which of {keys} holds the rows is not clear, or it is empty"
+        expected = f'{RECORDS}, alone or under "annotations"'
+        raise RelicError(what, expected=expected, mend="write the list of rows alone")
+    rows = [{"image_id": key, value: item} for key, item in found.items()]
+    return Table(content.file, content.sha256, ["image_id", value], rows, kind="mapping")
 
 
 def _is_records(value) -> bool:
@@ -303,21 +293,14 @@ def _is_records(value) -> bool:
 
 
 def _of_records(rows: list, content: Content, kind: str, lines=None, notes=()) -> Table:
-    names: dict = {}
-    wrong = []
-    for number, row in enumerate(rows):
-        if isinstance(row, dict):
-            names.update(dict.fromkeys(row))
-        else:
-            wrong.append(number)
-    if wrong:
-        raise RelicError(
-            f"{content.file}: {len(wrong):,} of {len(rows):,} rows are not objects: {listed_rows(rows, wrong, lines)}",
-            expected=RECORDS,
-            mend="write every row as an object with its image id",
-        )
+    names = dict.fromkeys(key for row in rows if isinstance(row, dict) for key in row)
     names = [name for name in names if isinstance(name, str)]
-    return Table(content.file, content.sha256, names, rows, lines, kind, list(notes))
+    table = Table(content.file, content.sha256, names, rows, lines, kind, list(notes))
+    wrong = [i for i, row in enumerate(rows) if not isinstance(row, dict)]
+    if wrong:
+        what = f"of {len(rows):,} are not objects"
+        raise table.wrong(wrong, what, RECORDS, "write every row as an object with its image id")
+    return table
 
 
 def _of_csv(content: Content) -> Table:
@@ -325,11 +308,10 @@ def _of_csv(content: Content) -> Table:
     counts = {mark: len(_header(first, mark)) for mark in ",;\t"}
     marks = [mark for mark, count in counts.items() if count == max(counts.values())]
     if len(marks) > 1 and counts[marks[0]] > 1:
-        raise RelicError(
-            f"{content.file}: {' and '.join(map(repr, marks))} could both be the delimiter of {shortened(first)}",
-            expected="a first line of column names between , or ; or tabs",
-            mend="use one delimiter",
-        )
+        both = " and ".join(map(repr, marks))
+        what = f"{content.file}: {both} could both be the delimiter of {shortened(first)}"
+        expected = "a first line of column names between , or ; or tabs"
+        raise RelicError(what, expected=expected, mend="use one delimiter")
     stream = io.TextIOWrapper(io.BytesIO(content.data), encoding="utf-8", newline="")
     reader = csv.reader(stream, delimiter=marks[0], strict=True)
     rows, lines, begins = [], [], 1
@@ -340,19 +322,17 @@ def _of_csv(content: Content) -> Table:
                 lines.append(begins)
             begins = reader.line_num + 1
     except csv.Error as error:
-        raise RelicError(
-            f"{content.file}, line {begins}: {error}",
-            expected='CSV: a text with a delimiter, a quote or a line end stands in "…", quotes in it are doubled',
-            mend="frame.to_csv(FILE, index=False) writes it so",
-        ) from error
+        what = f"{content.file}, line {begins}: {error}"
+        expected = 'a text with a delimiter, a quote or a line end in "…", quotes in it doubled'
+        raise RelicError(what, expected=expected, mend=WRITTEN_SO) from error
     names, rows, lines = [name.strip() for name in rows[0]], rows[1:], lines[1:]
     wrong = [i for i, row in enumerate(rows) if len(row) != len(names)]
     if wrong:
-        raise RelicError(
-            f"{content.file}: {len(wrong):,} rows do not have the {len(names)} columns of the first line: {listed_rows(rows, wrong, lines)}",
-            expected=f'{len(names)} values in every row; a text with {marks[0]!r} in it stands in "…"',
-            mend="frame.to_csv(FILE, index=False) writes it so",
-        )
+        expected = f'{len(names)} values a row; a text with {marks[0]!r} in it stands in "…"'
+        what = f"do not have the {len(names)} columns of the first line"
+        table = Table(content.file, content.sha256, names, rows, lines)
+        raise table.wrong(wrong, what, expected, WRITTEN_SO)
+    rows = [dict(zip(names, row, strict=True)) for row in rows]
     return Table(content.file, content.sha256, names, rows, lines, "CSV")
 
 

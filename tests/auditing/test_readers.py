@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 from relic.auditing import files
-from relic.auditing.ids import image_ids, same_kind
 from relic.auditing.readers import (
     read_captions,
     read_human,
@@ -23,6 +22,7 @@ from relic.auditing.readers import (
     read_vocabulary,
     read_words,
 )
+from relic.auditing.tables import image_ids, same_kind
 from relic.data.attribute import load_attribute
 from relic.data.load import load_corpus
 from relic.errors import RelicError
@@ -183,7 +183,7 @@ BAD_CAPTIONS = {
     "long number": ('[{"image_id": ' + "1" * 5000 + ', "caption": "a"}]', "not JSON"),
     "key twice": ('{"1": "a man", "1": "a dog"}', "'1' is there twice"),
     "columns": ({"image_id": {"0": 1}, "caption": {"0": "a"}}, "columns, not rows.*orient"),
-    "strings": (["a man", "a dog"], "2 of 2 rows are not objects: row 1: 'a man'"),
+    "strings": (["a man", "a dog"], "2 rows of 2 are not objects: row 1: 'a man'"),
     "scalar": ("3", "no rows"),
     "no rows": ([], "no rows"),
     "no rows in csv": ("image_id,caption\n", "no rows"),
