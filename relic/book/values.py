@@ -22,7 +22,7 @@ from relic.chapters.learning import curves, scores
 from relic.chapters.learning.record import read as read_learning
 from relic.data.captioners import corpus_name, display_names, in_order
 from relic.errors import RelicError
-from relic.judge import claims
+from relic.judge import claims, stats
 from relic.judge.claims import SYMBOLS
 from relic.judge.lic import RECIPES, intervals, labelled, lic_table, mean_over_captioners
 from relic.judge.stats import Estimate
@@ -47,7 +47,6 @@ EQUALIZER, NIC_PLUS = claims.PAIRS[0]
 NINE = list(published("captioners")["captioner"])  # the papers' captioners
 GRIDS = [f"lstm {part}" for part in ("upstream", "paired LIC_M", "paired LIC_D", "vocabulary")]
 GRIDS += [f"bert-{part} LIC_{side}" for part in ("ft", "pre") for side in "MD"]
-CANDIDATE = 0.2  # what splits share, in the candidate interval beside 1/9
 
 
 def values() -> dict:
@@ -66,6 +65,7 @@ def values() -> dict:
         "verdicts": {"matrix": matrix(verdicts)} | former_rule(verdicts),
         "permuted": {"gender": levels(_lic("gender", labels="permuted"))},
         "papers": papers(verdicts),
+        "calibration": calibration(verdicts),
         "record": record(runs),
         "done": done(runs),
         "cost": cost(runs),
@@ -74,7 +74,7 @@ def values() -> dict:
         "batching": {"lstm": batching(runs)},
         "wrong": {name: wrong(name) for name in ATTRIBUTES},
     }
-    alone = (landing, example, calibration, direction, gender_score, age, audit)
+    alone = (landing, example, direction, gender_score, age, audit)
     return text(found | {part.__name__: part() for part in alone})
 
 
@@ -228,12 +228,18 @@ def former_word(row: pd.Series) -> str:
 def former_rule(verdicts: pd.DataFrame) -> dict:
     """What the present rule says otherwise than the former; claim 1 had another number then."""
     cells = verdicts[verdicts["claim"] != "1"]
-    cells = cells.assign(former=cells.apply(former_word, axis=1), now=cells["word"])
-    changed = cells[cells["former"] != cells["now"]].replace({"source": SOURCES})
+    cells = cells.assign(former=cells.apply(former_word, axis=1))
+    return _changed(cells, "former_rule.csv", "Verdicts that the present rule changed")
+
+
+def _changed(cells: pd.DataFrame, file: str, caption: str) -> dict:
+    """Verdicts that were others before (`former`), counted and listed."""
+    changed = cells[cells["former"] != cells["word"]].replace({"source": SOURCES})
+    changed = changed.rename(columns={"word": "now"})
     columns = "claim attribute source classifier whose estimate low high former now".split()
-    caption = "Verdicts that the present rule changed, COCO captions and published numbers."
+    about = f"{caption}, COCO captions and published numbers."
     return {
-        "changed": _table(changed[columns], "former_rule.csv", caption),
+        "changed": _table(changed[columns], file, about),
         "cells": len(cells),
         "moved": len(changed),
         **{f"to_{word}": (changed["now"] == word).sum() for word in ("undecided", "refuted")},
@@ -260,25 +266,31 @@ def papers(verdicts: pd.DataFrame) -> dict:
     }
 
 
-def calibration() -> dict:
-    """How often our interval holds the truth, on synthetic corpora with and without amplification."""
-    study = read_table("calibration", "study").query("score == 'plain'")
-    found = {}
-    for name, part in study.groupby("gain"):
-        inside = part["true_lic"].between(part["corrected_low"], part["corrected_high"])
-        found["with_gain" if name else "no_gain"] = {
-            "true_lic": part["true_lic"].mean(),
-            "covers": f"{100 * inside.mean():.0f} %",
-            "above_0": f"{100 * (part['corrected_low'] > 0).mean():.1f} %",
-            "corpora": len(part),
-            "n_test": f"{part['n_test'].mean():.0f}",
-        }
-    corpora = candidates.recorded()
-    kept = candidates.summary(candidates.coverage(corpora, CANDIDATE))
-    caption = f"Candidates for an interval on {len(corpora):,} estimates of synthetic corpora, linear: percent that hold the mean LIC (nominal 95), width in points."
-    rho = candidates.calibrated(corpora).query("corpora >= 20")["rho"]
-    shared = f"{rho.min():.2f} to {rho.max():.2f}"
-    return found | {"candidates": _table(kept, "intervals.csv", caption), "shared": shared}
+def calibration(verdicts: pd.DataFrame) -> dict:
+    """How often our interval holds what it should, on synthetic corpora; what it changed."""
+    corpora = read_table("calibration", "intervals")
+    held = candidates.held(corpora)
+    table = candidates.summary(held).set_index("interval")
+    ours, former = (table.loc[name] for name in (candidates.OURS, candidates.FORMER))
+    none = candidates.coverage(held[held["gain"] == 0], []).set_index("interval")
+    rho = zip(("even", "uneven"), candidates.calibrated(corpora)["rho"], strict=True)
+    fifths = candidates.in_fifths(read_table("calibration", "fifths")).set_index("attribute")["rho"]
+    with stats.sharing(stats.NADEAU_BENGIO):
+        before = verdicts.assign(former=judge_all()["word"])
+    caption = "Candidates for an interval on the synthetic corpora that test, linear: percent that hold the mean LIC (nominal 95), width in points."
+    return {
+        "corpora": len(corpora) // len(candidates.GAINS),
+        "covers": tuple(ours[["holds the mean", "low", "high"]]),
+        "least": f"{ours['least']:.0f}",
+        "most": f"{ours['greatest']:.0f}",
+        "former": f"{former['least']:.0f} to {former['greatest']:.0f}",
+        "falsely": none.loc[candidates.OURS, "above 0"],
+        "shared": f"{stats.SHARED:g}",
+        "rho": {name: f"{value:.2f}" for name, value in rho},
+        "real": {name: f"{value:.2f}" for name, value in fifths.items()},
+        "candidates": _table(table.reset_index(), "intervals.csv", caption),
+        **_changed(before, "interval_changes.csv", "Verdicts that the interval changed"),
+    }
 
 
 def direction() -> dict:

@@ -11,7 +11,7 @@ def calibrate(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="intervals|grid|wordy|curves|length|objects",
+            metavar="intervals|fifths|grid|curves|length|objects",
             help="Intervals, bias, training size, caption length, objects masked.",
         ),
     ] = "intervals",
@@ -21,8 +21,9 @@ def calibrate(
 ) -> None:
     """What LIC depends on, into results/calibration/ (synthetic corpora) and results/learning/ (real).
 
-    `intervals`: coverage of the candidates for an interval. `grid`: bias over gain, size, duplicates,
-    vocabulary, confidence and classifier. `curves`, `length` and `objects` need the real captions. What is recorded already is not computed again.
+    `intervals`: coverage of the candidates for an interval; `fifths`: their error on real captions.
+    `grid`: bias over gain, size, duplicates, vocabulary, length, confidence and classifier. `fifths`,
+    `curves`, `length` and `objects` need the real captions. What is recorded is not computed again.
     """
     from relic.chapters.calibration.command import calibrate as run
 

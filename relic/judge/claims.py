@@ -16,8 +16,9 @@ import pandas as pd
 
 from relic.data.captioners import in_order
 from relic.errors import RelicError
+from relic.judge import stats
 from relic.judge.lic import difference, estimates, mean_over_captioners
-from relic.judge.stats import TEST_TO_TRAIN, Estimate, Interval, estimate, holm, widened
+from relic.judge.stats import Estimate, Interval, estimate, from_spread, holm
 
 SUPPORTED, REFUTED, UNDECIDED = "supported", "refuted", "undecided"
 SYMBOLS = {SUPPORTED: "✓", REFUTED: "✗", UNDECIDED: "?"}
@@ -226,12 +227,12 @@ def _noise(x: pd.DataFrame, y: pd.DataFrame) -> np.ndarray:
     """
     x, y = (v.sub(v.mean(axis=1), axis=0) for v in (x, y))
     free, shared = x.shape[1] - 1, x.index.intersection(y.index)
-    own = [v.var().sum() / free * widened(len(v)) for v in (x, y)]
+    own = [v.var().sum() / free * from_spread(0, 1, len(v)).error ** 2 for v in (x, y)]
     both = 0.0
     if len(shared) > 1:
         a, b = (v.loc[shared] - v.loc[shared].mean() for v in (x, y))
         both = (a * b).to_numpy().sum() / (len(shared) - 1) / free
-        both *= len(shared) / len(x) / len(y) + TEST_TO_TRAIN
+        both *= len(shared) / len(x) / len(y) + stats.SHARED
     most = np.sqrt(own[0] * own[1])
     both = float(np.clip(both, -most, most))
     return np.array([[own[0], both], [both, own[1]]])

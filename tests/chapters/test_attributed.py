@@ -19,6 +19,7 @@ from relic.chapters.attribution.runs import (
 from relic.data.attribute import load_attribute
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
+from relic.judge.stats import SHARED
 from relic.measure.runs import Run, describe
 from relic.records import privacy
 from relic.records.serve import RecordedCorpus, load_corpus
@@ -103,7 +104,7 @@ def test_one_run_has_intervals_over_captions_and_several_over_seeds():
     assert one["captioner"] == "NIC+"
     rare = {"dog": [0.0, 1.0, 2.0], "rare": [5.0]}  # a word that two splits lack is left out
     (three,) = tables.pooled(word_frame(nic_plus=rare)).to_dict("records")
-    half = stats.t.ppf(0.975, 2) * np.sqrt(1 / 3 + 1 / 9)  # standard deviation 1, splits overlap
+    half = stats.t.ppf(0.975, 2) * np.sqrt(1 / 3 + SHARED)  # standard deviation 1, splits overlap
     assert three["low"] == pytest.approx(1 - half)
     assert three["sure"] == 0  # the interval holds zero
     assert (three["n"], three["splits"]) == (27, 3)
@@ -125,7 +126,7 @@ def test_differences_are_second_less_first_over_splits_with_holms_p():
     second = {"dog": [0.0, 0.1, -0.1], "cat": [0.1, 0.3, -0.1], "own": [9.0]}
     found = tables.differences(word_frame(nic=first, sat=second), "nic", "sat")
     assert found["word"].tolist() == ["dog", "cat"]  # in every split of both, the largest first
-    dog, error = found.iloc[0], 0.1 * np.sqrt(1 / 3 + 1 / 9)
+    dog, error = found.iloc[0], 0.1 * np.sqrt(1 / 3 + SHARED)
     assert dog["difference"] == pytest.approx(-1)
     assert dog["high"] + 1 == pytest.approx(error * stats.t.ppf(0.975, 2))
     assert dog["p"] == pytest.approx(2 * 2 * stats.t.sf(1 / error, 2))  # smaller of two: doubled

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,10 +13,11 @@ import pytest
 from scipy.stats import binom
 
 from relic import paths
-from relic.chapters.calibration import figures, grid, intervals, length, nulls, record
+from relic.chapters.calibration import figures, grid, intervals, nulls, record
 from relic.chapters.calibration.command import calibrate
 from relic.data.planted import PlantedCaptioner, bayes_score, planted_corpus
 from relic.errors import RelicError
+from relic.judge.stats import SHARED
 
 TINY, SEEDS = 220, (0, 1)
 T1, T2, T3 = 12.7062, 4.30265, 3.18245  # t at 97.5 % with 1, 2 and 3 degrees of freedom
@@ -49,7 +50,7 @@ def test_one_human_caption_against_the_others():
     zeros = nulls.human_zero(frame(TWO))
     assert zeros["lic"].tolist() == [-2.0, 2.0]
     assert zeros[["caption", "words of"]].to_numpy().tolist() == [[1, "NIC"], [2, "NIC"]]
-    assert zeros["high"][1] == pytest.approx(2 + T1 * 8**0.5 * (1 / 2 + 1 / 9) ** 0.5, abs=1e-3)
+    assert zeros["high"][1] == pytest.approx(2 + T1 * 8**0.5 * (1 / 2 + 1 / 4) ** 0.5, abs=1e-3)
     assert nulls.misses(zeros) == 0
     sure = {("nic", "human", 0): [10.0, 10.1, 9.9], ("nic", "human", 1): [14.0, 14.1, 13.8]}
     assert nulls.misses(nulls.human_zero(frame(sure))) == 2
@@ -66,7 +67,7 @@ def test_chance_is_a_mean_over_captioners_split_by_split():
     row = nulls.chance(runs).iloc[0]
     assert (row["captions"], row["runs"], row["seeds"]) == ("generated", 4, 2)
     assert (row["score"], row["accuracy"], row["AUC"]) == (30.0, 50.0, 51.0)
-    assert row["score low"] == pytest.approx(30 - T1 * 2**0.5 * (11 / 18) ** 0.5, abs=1e-3)
+    assert row["score low"] == pytest.approx(30 - T1 * 2**0.5 * (3 / 4) ** 0.5, abs=1e-3)
 
 
 def test_pairing_removes_what_both_share():
@@ -75,8 +76,10 @@ def test_pairing_removes_what_both_share():
                         "lic_data": [30.0, 34, 38], "lic": [1.0, 1, 1]})  # fmt: skip
     row = nulls.pairing(lic).iloc[0]
     assert row["paired"] == pytest.approx(0)
-    # each side: s = 4, error 4·√(1/3 + 1/9); together √2 times that, t with 4 degrees of freedom
-    assert row["as if independent"] == pytest.approx(2 * 2.77645 * 2**0.5 * 4 * (2 / 3), abs=1e-3)
+    # each side: s = 4, error 4·√(1/3 + 1/4); together √2 times that, t with 4 degrees of freedom
+    assert row["as if independent"] == pytest.approx(
+        2 * 2.77645 * 2**0.5 * 4 * (7 / 12) ** 0.5, abs=1e-3
+    )
 
 
 def test_pairing_of_two_captioners():
@@ -107,11 +110,16 @@ def test_scores_on_captions_met_before_are_the_rest():
 
 
 def found_rows(lic: list[float], std: float = 1.0, **options) -> pd.DataFrame:
-    """Rows of a study from estimates by corpus, the same for every number of splits."""
-    each = {f"{name}_{n}": value for n in intervals.SPLITS for name, value in (("lic", lic), ("std", std))}  # fmt: skip
-    seeds = range(len(lic))
-    return pd.DataFrame({"size": "race", "ratio": "race", "corpus_seed": seeds, "gain": 0.0, "true_lic": 0.0,
-                         "lic_folds": lic, "jackknife": std} | each | options)  # fmt: skip
+    """Rows of a study from estimates by corpus, the same for every number of splits; all of them test."""
+    each = {f"lic_{n}": lic for n in intervals.SPLITS} | {f"std_{n}": std for n in intervals.SPLITS}
+    each |= {"lead_10": lic, "lead_std_10": std, "lic_folds": lic, "jackknife": std}
+    about = {"size": "race", "ratio": "race", "gain": 0.0, "true_lic": 0.0}
+    return pd.DataFrame(about | {"corpus_seed": range(len(lic))} | each | options)
+
+
+@pytest.fixture
+def all_test(monkeypatch):
+    monkeypatch.setattr(intervals, "_half", lambda rows: pd.Series(1, index=rows.index))
 
 
 def test_exact_interval_inverts_the_binomial_tails():
@@ -122,37 +130,70 @@ def test_exact_interval_inverts_the_binomial_tails():
     assert intervals.exact(200, 200).low == pytest.approx(100 * 0.025 ** (1 / 200))
 
 
-def test_coverage_by_hand():
+def test_coverage_by_hand(all_test):
     """Mean 0. Three splits reach T2 · (1/3 + 1/9)^½ = 2.87 at s = 1: one of four misses it and 0."""
-    table = intervals.coverage(found_rows([-3.0, 1.0, 1.0, 1.0]), 0.25, 1).set_index("interval")
+    held = intervals.held(found_rows([-3.0, 1.0, 1.0, 1.0]), 0.25)
+    table = intervals.coverage(held, []).set_index("interval")
     three = table.loc["3 splits, 1/J + 1/9"]
     assert three["width"] == pytest.approx(2 * T2 * (1 / 3 + 1 / 9) ** 0.5, abs=1e-4)
     assert (three["holds the mean"], three["holds the true LIC"], three["above 0"]) == (75, 75, 0)
     assert (three["low"], three["high"]) == intervals.exact(3, 4)[1:]
     assert table.loc["3 splits, 1/J + 0.25", "holds the mean"] == 100  # reach 3.29
     assert table.loc["40 splits, 1/J", "above 0"] == 75  # reach 0.32
+    assert not table.index.str.startswith("lead").any()  # without gain there is none
 
 
-def test_rho_is_what_the_variance_over_splits_leaves_out():
+def test_an_interval_at_equal_coverage_is_scaled_to_hold_95_percent(all_test):
+    """Twenty estimates 1 apart from their mean: whatever the interval, it is 2 wide then."""
+    held = intervals.held(found_rows([-1.0, 1.0] * 10))
+    assert intervals.coverage(held, [])["width at 95 %"].to_numpy() == pytest.approx(2)
+
+
+def test_rho_is_what_the_variance_over_splits_leaves_out(monkeypatch):
     """Estimates −1 and 1 vary by 2; the splits by 4, of which 1/10 is in the mean: ρ = 2/4 − 1/10."""
+    monkeypatch.setattr(intervals, "_half", lambda rows: pd.Series(0, index=rows.index))
     (row,) = intervals.calibrated(found_rows([-1.0, 1.0], std=2.0)).to_dict("records")
     assert row["rho"] == pytest.approx(0.4)
 
 
-def test_a_summary_counts_all_settings():
+def test_fifths_set_parts_against_splits():
+    """Parts −1 and 1 vary by 2, splits by 4."""
+    rows = pd.DataFrame({"lic_10": [-1.0, 1.0], "std_10": 2.0, "part": [0, 1]})
+    rows = rows.assign(attribute="race", captioner="nic", partition=0)
+    assert intervals.in_fifths(rows)["rho"].tolist() == pytest.approx([0.4])
+
+
+def test_half_of_the_corpora_calibrates_and_the_other_tests():
+    rows = pd.concat([found_rows([0.0] * 6, gain=gain) for gain in (0.0, 0.5)], ignore_index=True)
+    half = intervals._half(rows)
+    assert half.groupby(half).size().tolist() == [6, 6]
+    assert (half.groupby(rows["corpus_seed"]).nunique() == 1).all()  # a corpus is in one of them
+
+
+def test_a_summary_counts_all_settings(all_test):
     both = pd.concat([found_rows([-3.0, 1, 1, 1]), found_rows([0.0] * 4, gain=0.5, true_lic=4.0)])
-    table = intervals.summary(intervals.coverage(both, 0.25, 1)).set_index("interval")
-    three = table.loc["3 splits, 1/J + 1/9"]
-    assert (three["least"], three["greatest"], three["all settings"]) == (75, 100, 87.5)
-    assert (three["estimates"], three["settings"], three["fits"]) == (8, 2, 3)
+    held = intervals.held(both.reset_index(drop=True), 0.25)
+    three = intervals.summary(held, 1).set_index("interval").loc["3 splits, 1/J + 1/9"]
+    assert (three["least"], three["greatest"], three["holds the mean"]) == (75, 100, 87.5)
+    assert (three["estimates"], three["fits"]) == (8, 3)
 
 
-def test_pooling_averages_the_variance_of_a_corpus():
+def test_pooling_averages_the_variance_of_a_corpus(all_test):
     """Standard deviations 1 and 7 of one corpus: variance 25 for both."""
-    rows = pd.concat([found_rows([0.0]), found_rows([0.0], std=7.0, gain=0.5)])
-    table = intervals.coverage(rows, 0.25, 1).set_index("interval")
+    rows = pd.concat([found_rows([0.0]), found_rows([0.0], std=7.0, gain=0.5)], ignore_index=True)
+    table = intervals.coverage(intervals.held(rows, 0.25), ["gain"]).set_index("interval")
     pooled = table.loc["10 splits, pooled, 1/J + 0.25", "width"]
     assert pooled.tolist() == pytest.approx([2 * 2.26216 * (0.35 * 25) ** 0.5] * 2, rel=1e-5)
+
+
+def test_our_interval_is_what_the_record_asks_for():
+    """As wide as the class ratio that needs more calls for; held out, right wherever there is evidence."""
+    corpora = record.read("intervals")
+    assert intervals.calibrated(corpora)["rho"].max() == pytest.approx(SHARED, abs=0.03)
+    held = intervals.held(corpora)
+    by_setting = intervals.coverage(held[held["interval"] == intervals.OURS], intervals.SETTING)
+    assert (by_setting["high"] > 93).all()  # no setting is surely held less often
+    assert by_setting["estimates"].min() >= 20
 
 
 TINY_STUDY = "intervals.IMAGES = {size: {'gender': 260, 'race': 900} for size in ('race', 'gender')}"  # fmt: skip
@@ -211,9 +252,9 @@ def test_a_recorded_corpus_can_be_computed_again():
 def test_a_caption_of_one_sentence_has_the_score_of_its_process():
     words = frozenset(planted_corpus("gender", images=100).vocabularies["planted_none"])
     for gain in (0.0, 1.0):
-        assert length.whole_bayes("gender", gain, words, 1) == pytest.approx(bayes_score("gender", gain, words))  # fmt: skip
-    one, two = (length.whole_bayes("gender", 0.0, words, k) for k in (1, 2))
-    assert two > one + 1  # says more, amplifies nothing
+        one = bayes_score("gender", gain, words)
+        assert grid.whole_bayes(gain, 1, words) == pytest.approx(one, abs=1e-2)
+    assert grid.whole_bayes(0.0, 2, words) > bayes_score("gender", 0.0, words) + 1  # only says more
 
 
 def test_a_wordy_captioner_says_more_of_the_same_and_others_stay_as_they_were():
@@ -225,18 +266,29 @@ def test_a_wordy_captioner_says_more_of_the_same_and_others_stay_as_they_were():
     assert long.true_lic("one").lic == 0
 
 
-def test_the_recorded_lengths_have_their_truths():
-    table = length.length_table(record.read("length"))
-    assert table.query("gain == 0")["true LIC"].eq(0).all()
-    assert table["corpora"].min() >= 2
+def test_a_wordy_captioner_without_gain_has_lic_as_written_and_hardly_at_the_same_length():
+    table = grid.length_table(record.read("grid")).query("gain == 0 and sentences == 3")
+    found = table.set_index("length")
+    assert found["true LIC"].eq(0).all()
+    assert found.loc[grid.AS_WRITTEN, "low"] > 2
+    assert found.loc[grid.SAME, "high"] < 1
+
+
+def test_both_sides_are_cut_before_they_are_learned():
+    wordy = replace(grid.BASE, images=300, sentences=3, gain=0.0)
+    plain, same = (
+        grid.measure(each, 1, fresh=300).set_index("score").loc["plain"]
+        for each in (wordy, replace(wordy, length=grid.SAME))
+    )
+    assert same["n_train"] == plain["n_train"]
+    assert same["lic_model"] < plain["lic_model"]
 
 
 # The grid of biases
 
 
 def row(lic: float, gain=1.0, true_lic=10.0, corpus_seed=0, score="plain", **options) -> dict:
-    setting = {"gain": gain, "images": 4000, "stock": 0.7, "vocabulary": 0.75,
-               "classifier": "linear", "recipe": "C=0.1"} | options  # fmt: skip
+    setting = asdict(replace(grid.BASE, gain=gain)) | options
     return setting | {"score": score, "true_model": 40.0, "true_data": 30.0, "true_lic": true_lic,
                       "lic_model": 30 + lic, "lic_data": 30.0, "lic": lic, "n_train": 100,
                       "corpus_seed": corpus_seed}  # fmt: skip
@@ -259,7 +311,9 @@ def test_settings_change_one_factor_at_a_time():
     for factor, levels in grid.FACTORS.items():
         assert {getattr(s, factor) for s in wanted} == set(levels)
     changed = [
-        sum(getattr(s, k) != getattr(grid.BASE, k) for k in grid.KEYS if k != "gain")
+        sum(
+            getattr(s, k) != getattr(grid.BASE, k) for k in grid.KEYS if k not in ("gain", "length")
+        )
         for s in wanted
     ]
     assert max(changed) == 1

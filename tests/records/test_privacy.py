@@ -13,7 +13,7 @@ from relic.records import privacy as allowed
 def results(tmp_path):
     """The committed records, without the large ones."""
     directory = tmp_path / "results"
-    leave = shutil.ignore_patterns("outcomes.parquet", "study.csv")
+    leave = shutil.ignore_patterns("outcomes.parquet", "intervals.csv")
     return shutil.copytree(paths.RESULTS, directory, ignore=leave)
 
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from relic.chapters.calibration import grid, intervals, length, record
+from relic.chapters.calibration import grid, intervals, record
 from relic.chapters.learning.record import learn
 from relic.errors import RelicError
 
@@ -11,7 +11,7 @@ def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = ""
     """`relic calibrate`: compute what is missing; all that is recorded then."""
     if min(corpora, images) < 0:
         raise RelicError(f"corpora {corpora}, images {images}", expected="whole numbers from 0")
-    studies = {"intervals": intervals.study, "wordy": length.study}
+    studies = {"intervals": intervals.study, "fifths": intervals.fifths}
     if what in studies:
         return studies[what](corpora)
     if what != "grid":

@@ -12,7 +12,7 @@ NAME = "calibration"
 
 
 def read(part: str) -> pd.DataFrame:
-    """A recorded study: `study` (intervals) or `grid` (bias)."""
+    """A recorded study: `intervals`, `fifths` or `grid`."""
     return read_table(NAME, part)
 
 

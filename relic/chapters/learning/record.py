@@ -58,7 +58,7 @@ def learn(part: str) -> pd.DataFrame:
     """`relic calibrate curves|length|objects`: measure what the record lacks."""
     if part not in MEASURES:
         raise RelicError(
-            f"relic calibrate {part}", expected=f"intervals, grid, wordy, {', '.join(MEASURES)}"
+            f"relic calibrate {part}", expected=f"intervals, fifths, grid, {', '.join(MEASURES)}"
         )
     pairs, names = list(product(ATTRIBUTES, captioner_files())), display_names()
     if part == "curves":
