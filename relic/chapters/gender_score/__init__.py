@@ -2,8 +2,8 @@
 
 from relic.chapters.gender_score.prior import load_prior
 from relic.chapters.gender_score.score import belief_revision, ratio_to_men, score_captions
+from relic.chapters.gender_score.study import contexts, read_objects
 from relic.chapters.gender_score.vectors import load_encoder
-from relic.chapters.gender_score.visual import contexts, read_objects
 
 __all__ = [
     "belief_revision",

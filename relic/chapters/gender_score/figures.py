@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from relic.chapters.figures import MARKERS, PALETTE, STYLE, captioner_looks
+from relic.chapters.figures import MARKERS, PALETTE, STYLE
 from relic.chapters.gender_score.tables import COUNTED, ESTIMATED, SCORE
 
 
@@ -30,6 +30,7 @@ def count_figure(ratios: pd.DataFrame) -> plt.Axes:
 @plt.rc_context(STYLE)
 def overview(levels: pd.DataFrame) -> plt.Axes:
     """Figure 1: what is compared at each level, from top to bottom: `level, compared, man, woman, to_m`."""
+    arrow = {"arrowstyle": "->", "color": "grey"}
     box = {"boxstyle": "round,pad=0.4", "fc": "none", "ec": "grey"}
     _, axes = plt.subplots(figsize=(5.6, 1.2 * len(levels)))
     for at, row in enumerate(levels[::-1].to_dict("records")):
@@ -38,28 +39,7 @@ def overview(levels: pd.DataFrame) -> plt.Axes:
         axes.text(0.55, at, both, va="center", fontsize=9)
         axes.text(0.9, at, f"to men\n{row['to_m']:.3f}", va="center", fontsize=9, weight="bold")
         for start, end in ((0.45, 0.53), (0.79, 0.87)):
-            axes.annotate(
-                "", (end, at), (start, at), arrowprops={"arrowstyle": "->", "color": "grey"}
-            )
+            axes.annotate("", (end, at), (start, at), arrowprops=arrow)
     axes.set(xlim=(-0.03, 1.03), ylim=(-0.6, len(levels) - 0.4))
     axes.axis("off")
-    return axes
-
-
-def lic_figure(scores: pd.DataFrame, lic: pd.DataFrame) -> plt.Axes:
-    """The Gender Score's ratio to men against LIC, both with their intervals, a point each captioner."""
-    both = scores.merge(lic, on="captioner", suffixes=("", "_lic"))
-    looks = captioner_looks(both["captioner"])
-    with plt.rc_context(STYLE):
-        _, axes = plt.subplots(figsize=(5, 3.8))
-        for each in both.to_dict("records"):
-            look = looks[each["captioner"]]
-            colour = look["color"]
-            axes.vlines(each["lic"], each["low"], each["high"], color=colour, lw=1.5)
-            axes.hlines(each["to_m"], each["low_lic"], each["high_lic"], color=colour, lw=1.5)
-            axes.plot(each["lic"], each["to_m"], ms=6, **look)
-            axes.annotate(each["captioner"], (each["lic"], each["to_m"]), xytext=(5, 4),
-                          textcoords="offset points", fontsize=8)  # fmt: skip
-        axes.set(xlabel="LIC, points", ylabel="Gender Score, ratio to men")
-        axes.margins(x=0.15)
     return axes

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from relic.chapters.gender_score.study import COLUMNS, THRESHOLD, TOP, without_persons
 from relic.chapters.gender_score.vectors import load_encoder
-from relic.chapters.gender_score.visual import COLUMNS, THRESHOLD, TOP, without_persons
 from relic.chapters.objects import object_names
 from relic.errors import RelicError
 from relic.measure.classifiers.device import best_device
@@ -115,23 +115,18 @@ def _surest(found: list[tuple[str, float]], top: int, threshold: float) -> list[
 def _seer(kind: str, name: str, clip_labels: list[str], threshold: float):
     """A function from a batch of pictures to their (label, probability), by one model."""
     import torch
-    from transformers import (
-        AutoImageProcessor,
-        AutoModelForImageClassification,
-        AutoModelForObjectDetection,
-        AutoModelForZeroShotImageClassification,
-        AutoProcessor,
-    )
+    import transformers
 
-    types = {
-        "resnet": (AutoImageProcessor, AutoModelForImageClassification),
-        "clip": (AutoProcessor, AutoModelForZeroShotImageClassification),
-        "detector": (AutoImageProcessor, AutoModelForObjectDetection),
+    types = {  # of processor and model
+        "resnet": ("AutoImageProcessor", "AutoModelForImageClassification"),
+        "clip": ("AutoProcessor", "AutoModelForZeroShotImageClassification"),
+        "detector": ("AutoImageProcessor", "AutoModelForObjectDetection"),
     }
+    reading, seeing = (getattr(transformers, each) for each in types[kind])
     try:
         with _quiet():
-            processor = types[kind][0].from_pretrained(name)
-            model = types[kind][1].from_pretrained(name, use_safetensors=True)
+            processor = reading.from_pretrained(name)
+            model = seeing.from_pretrained(name, use_safetensors=True)
     except (OSError, ValueError, ImportError) as error:
         raise RelicError(
             f"the {kind} model {name} cannot be loaded: {str(error).strip().splitlines()[0]}",

@@ -5,6 +5,7 @@ may share it and a killed one loses only its last batch. Texts are kept as hashe
 """
 
 import hashlib
+import io
 import re
 import uuid
 import warnings
@@ -33,7 +34,7 @@ class Memory:
         self.key, self.directory = key, Path(directory or paths.runs() / "texts") / name
         self.computed = 0  # texts that this object had to compute
         self._values: dict[bytes, np.ndarray] = {}
-        self._read: set[str] = set()
+        self._read: set[Path] = set()
 
     def values(
         self, texts: Iterable[str], compute: Callable[[list[str]], np.ndarray]
@@ -52,21 +53,18 @@ class Memory:
         return np.array([self._values[hashes[text]] for text in texts])
 
     def _save(self, hashes: list[bytes], rows: np.ndarray) -> None:
-        def write(part: Path) -> None:
-            with part.open("wb") as out:
-                np.savez(out, hashes=np.frombuffer(b"".join(hashes), dtype="S16"), rows=rows)
-
         file = self.directory / f"{uuid.uuid4().hex}.npz"
-        write_whole(file, write)
+        keys = np.frombuffer(b"".join(hashes), dtype="S16")
+        with io.BytesIO() as kept:
+            np.savez(kept, hashes=keys, rows=rows)
+            write_whole(file, lambda part: part.write_bytes(kept.getvalue()))
         self._values.update(zip(hashes, rows, strict=True))
-        self._read.add(file.name)
+        self._read.add(file)
 
     def _load(self) -> None:
         """Read what was kept since the last look; a broken file is ignored, with a warning."""
-        for file in sorted(self.directory.glob("*.npz")):
-            if file.name in self._read:
-                continue
-            self._read.add(file.name)
+        for file in sorted(set(self.directory.glob("*.npz")) - self._read):
+            self._read.add(file)
             try:
                 with np.load(file, allow_pickle=False) as kept:
                     hashes, rows = kept["hashes"].tobytes(), kept["rows"]

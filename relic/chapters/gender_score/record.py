@@ -8,18 +8,19 @@ from functools import cache
 
 import pandas as pd
 
+from relic.chapters.gender_score import score as formula
 from relic.chapters.gender_score import tables
 from relic.chapters.gender_score.prior import GEMMA, NGRAM, load_prior
-from relic.chapters.gender_score.score import (
-    belief_revision,
-    cooccurrence,
-    ratio_to_men,
-    similarity,
+from relic.chapters.gender_score.study import (
+    AUTHORS_FILE,
+    THRESHOLD,
+    TRAIN_FILE,
+    data_file,
+    lic_study,
+    studies,
 )
-from relic.chapters.gender_score.study import data_file, lic_study, studies
 from relic.chapters.gender_score.tables import COUNTED, DISTANCE, ESTIMATED, SCORE
 from relic.chapters.gender_score.vectors import DEBIASED, GLOVE, MINILM, WORD2VEC, load_encoder
-from relic.chapters.gender_score.visual import AUTHORS_FILE, THRESHOLD, TRAIN_FILE
 from relic.chapters.gender_score.wording import PERSONS
 from relic.data.captioners import display_names
 from relic.data.corpus import Corpus
@@ -33,17 +34,10 @@ from relic.records.serve import GET, AnyCorpus, load_corpus, recorded
 from relic.records.tables import read_table, write_record
 
 RECORD = "gender_score"
-SINCE = {
-    "oscar": "OSCAR",
-    "vilbert": "Vilbert",
-    "ofa": "",
-    "puret": "",
-}  # and as the paper prints them
-TABLES = {
-    "scores": tables.score_table,
-    "estimation": tables.estimation_table,
-    "objects": tables.object_table,
-}
+# captioners of the part `since`, and as the paper prints them
+SINCE = {"oscar": "OSCAR", "vilbert": "Vilbert", "ofa": "", "puret": ""}
+TABLES = {"scores": tables.score_table, "estimation": tables.estimation_table}
+TABLES["objects"] = tables.object_table
 GEMMA_CAPTIONS = 400  # gemma takes a tenth of a second a caption and more
 QUANTITIES = {  # what a captioner's Gender Score may be: (table, method, column)
     "ratio to men": ("scores", SCORE, "to_m"),  # chosen before any correlation was computed
@@ -111,7 +105,7 @@ def serve_distances(corpus: AnyCorpus, embeddings: list[str] = ()) -> tuple:
     missing = sorted(set(embeddings) - set(both["model"]))
     if missing:
         _need_captions(corpus, missing, both["model"])
-        return distances(train_labels(), embeddings)
+        return distances(_train_labels(), embeddings)
     names = list(embeddings or both["model"])
     return both[both["model"].isin(names)], near[near["embedding"].isin(names)]
 
@@ -122,11 +116,6 @@ def distances(labels: list[str], embeddings: list[str], dataset: str = "COCO Cap
     rows = [tables.distance_row(near, name, dataset) for name, near in cosines.items()]
     nearest = [tables.nearest_objects(near, name) for name, near in cosines.items()]
     return pd.concat(rows, ignore_index=True), pd.concat(nearest, ignore_index=True)
-
-
-def train_labels() -> list[str]:
-    """The authors' object label of each COCO train image, in their order."""
-    return data_file(TRAIN_FILE).read_text(encoding="utf-8").split()
 
 
 def record(*parts: str) -> list[str]:
@@ -144,10 +133,15 @@ def record(*parts: str) -> list[str]:
     return sorted(done)
 
 
+def _train_labels() -> list[str]:
+    """The authors' object label of each COCO train image, in their order."""
+    return data_file(TRAIN_FILE).read_text(encoding="utf-8").split()
+
+
 def _words() -> dict[str, pd.DataFrame]:
     """Tables 1 and 2."""
     models = [GLOVE, GLOVE + DEBIASED, WORD2VEC, WORD2VEC + DEBIASED, MINILM]
-    return dict(zip(("distances", "nearest"), distances(train_labels(), models), strict=True))
+    return dict(zip(("distances", "nearest"), distances(_train_labels(), models), strict=True))
 
 
 def _captions() -> dict[str, pd.DataFrame]:
@@ -176,9 +170,10 @@ def since_beside() -> tuple[pd.DataFrame, str]:
     printed = {display_names()[key]: name for key, name in SINCE.items()}
     first = ours["scores"][ours["scores"]["method"] == SCORE]
     table = first[["captioner", "captions", "GS_man", "GS_woman"]].reset_index(drop=True)
-    titles = {"score": ("scores", SCORE), "stated": ("estimation", COUNTED), "estimated": ("estimation", ESTIMATED)}  # fmt: skip
-    for title, (part, method) in titles.items():
-        own, known = (f[f["method"] == method].set_index("captioner") for f in (ours[part], theirs[part]))  # fmt: skip
+    parts = {"score": "scores", "stated": "estimation", "estimated": "estimation"}
+    for (title, part), of in zip(parts.items(), (SCORE, COUNTED, ESTIMATED), strict=True):
+        both = (frames[part][frames[part]["method"] == of] for frames in (ours, theirs))
+        own, known = (frame.set_index("captioner") for frame in both)
         values = own.loc[table["captioner"], ["to_m", "low", "high"]].to_numpy()
         table[[title, f"{title} low", f"{title} high"]] = values
         table[f"published, {title}"] = table["captioner"].map(printed).map(known["to_m"])
@@ -196,18 +191,12 @@ def _examples() -> dict[str, pd.DataFrame]:
 def _authors() -> dict[str, pd.DataFrame]:
     """Our scores of the authors' file against theirs, and their counts."""
     prior = load_prior(NGRAM, load_corpus("gender").human["caption"])
-    return dict(
-        zip(("published", "counts"), authors_file(prior, load_encoder(MINILM)), strict=True)
-    )
+    ranks, counts = authors_file(prior, load_encoder(MINILM))
+    return {"published": ranks, "counts": counts}
 
 
-PARTS = {
-    "words": _words,
-    "captions": _captions,
-    "since": _since,
-    "examples": _examples,
-    "authors": _authors,
-}
+PARTS = {"words": _words, "captions": _captions, "since": _since}
+PARTS |= {"examples": _examples, "authors": _authors}
 
 
 def lic_by_source(lic: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -260,7 +249,7 @@ def examples(prior, encoder) -> pd.DataFrame:
     for person in PERSONS[1:]:
         texts = [text.replace("[MASK]", person) for text in frame["caption"]]
         frame[f"prior_{person}"] = prior.probabilities(texts)
-        frame[f"similarity_{person}"] = similarity(encoder, texts, list(frame["object"]))
+        frame[f"similarity_{person}"] = formula.similarity(encoder, texts, list(frame["object"]))
     return frame.drop(columns="caption").assign(prior=prior.name, encoder=encoder.name)
 
 
@@ -291,11 +280,13 @@ def authors_file(ngram, encoder) -> tuple[pd.DataFrame, pd.DataFrame]:
     }
     for name in list(priors)[:2]:
         priors[f"{name}, the same captions"] = priors[name][some]
-    close = pd.Series(similarity(encoder, list(rows["caption"]), list(rows["labels"])), rows.index)
+    close = pd.Series(
+        formula.similarity(encoder, list(rows["caption"]), list(rows["labels"])), rows.index
+    )
     found = []
     for name, prior in priors.items():
         part = rows.loc[prior.index]
-        ours = belief_revision(prior, close[prior.index], part["probability"])
+        ours = formula.belief_revision(prior, close[prior.index], part["probability"])
         found.append({"prior": name, **rank_correlation(ours, part["belief_revision_score"])})
     return pd.DataFrame(found).assign(encoder=encoder.name), count_check(rows["caption"])
 
@@ -307,9 +298,9 @@ def count_check(captions: pd.Series, captioner: str = "Vilbert") -> pd.DataFrame
     tokens = [set(tokenize(caption.lower())) for caption in captions]
     ways = {
         "the words man, woman": {p: sum(p in words for words in tokens) for p in PERSONS[1:]},
-        "any gender word of our list": cooccurrence(captions),
+        "any gender word of our list": formula.cooccurrence(captions),
         f"published, {captioner}": printed.loc[captioner, list(PERSONS[1:])].to_dict(),
     }
     table = pd.DataFrame(ways.values()).assign(counted=list(ways), captions=len(captions))
-    to_m = ratio_to_men(table["man"], table["woman"])
+    to_m = formula.ratio_to_men(table["man"], table["woman"])
     return table.assign(to_m=to_m)[["counted", "man", "woman", "to_m", "captions"]]

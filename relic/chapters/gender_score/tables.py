@@ -49,17 +49,11 @@ def distance_row(near: pd.DataFrame, embedding: str, dataset: str) -> pd.DataFra
     known = near.dropna()
     sums = {person: known[person] * known["images"] for person in PERSONS}
     found = ratio(sums["man"], sums["woman"])
-    row = {
-        "model": embedding,
-        "dataset": dataset,
-        **{person: values.sum() / known["images"].sum() for person, values in sums.items()},
-        **found,
-        "to_w": 1 - found["to_m"],
-        "images": int(known["images"].sum()),
-        "objects": len(known),
-        "objects without a vector": len(near) - len(known),
-    }
-    return pd.DataFrame([row])
+    images = int(known["images"].sum())
+    means = {person: values.sum() / images for person, values in sums.items()}
+    row = {"model": embedding, "dataset": dataset, **means, **found, "to_w": 1 - found["to_m"]}
+    row |= {"images": images, "objects": len(known)}
+    return pd.DataFrame([row | {"objects without a vector": len(near) - len(known)}])
 
 
 def nearest_objects(near: pd.DataFrame, embedding: str, top: int = 5) -> pd.DataFrame:
@@ -76,17 +70,9 @@ def nearest_objects(near: pd.DataFrame, embedding: str, top: int = 5) -> pd.Data
             best = best.head(top)[["object", "images", "cosine"]]
             about = {"gender": person, "order": order, "objects nearest": len(own)}
             parts.append(best.assign(**about, rank=range(1, len(best) + 1)))
-    columns = [
-        "embedding",
-        "gender",
-        "order",
-        "rank",
-        "object",
-        "images",
-        "cosine",
-        "objects nearest",
-    ]
-    return pd.concat(parts, ignore_index=True).assign(embedding=embedding)[columns]
+    columns = ["embedding", "gender", "order", "rank", "object", "images", "cosine"]
+    found = pd.concat(parts, ignore_index=True).assign(embedding=embedding)
+    return found[[*columns, "objects nearest"]]
 
 
 def score_table(study: Study, prior, encoder) -> pd.DataFrame:

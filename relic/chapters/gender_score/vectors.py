@@ -8,7 +8,7 @@ import gzip
 import json
 import mmap
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,23 +79,20 @@ class SentenceEncoder:
 
     def compute(self, texts: list[str]) -> np.ndarray:
         """The same without the memory."""
-        self._model = self._model or _sentence_model(self.name, self._place)
+        from sentence_transformers import SentenceTransformer
+
+        try:
+            with _quiet():
+                safe = {"use_safetensors": True}
+                self._model = self._model or SentenceTransformer(self._place, model_kwargs=safe)
+        except (OSError, ValueError) as error:  # the hub's own errors are OSErrors
+            raise RelicError(
+                f"the sentence encoder {self.name} cannot be loaded: {str(error).splitlines()[0]}",
+                expected="a hub name that this machine can reach, or a directory; safetensors",
+                mend=f"download it elsewhere and give its directory, or use {MINILM}",
+            ) from error
         options = {"batch_size": 64, "normalize_embeddings": True, "show_progress_bar": False}
         return np.asarray(self._model.encode(texts, **options), dtype="float32")
-
-
-def _sentence_model(name: str, place: str):
-    from sentence_transformers import SentenceTransformer
-
-    try:
-        with _quiet():
-            return SentenceTransformer(place, model_kwargs={"use_safetensors": True})
-    except (OSError, ValueError) as error:  # the hub's own errors are OSErrors
-        raise RelicError(
-            f"the sentence encoder {name} cannot be loaded: {str(error).splitlines()[0]}",
-            expected="a hub name that this machine can reach, or a directory; safetensors weights",
-            mend=f"download it elsewhere and give its directory, or use {MINILM}",
-        ) from error
 
 
 def load_encoder(name: str, words: Iterable[str] = (), memory: str | Path | None = None):
@@ -106,12 +103,9 @@ def load_encoder(name: str, words: Iterable[str] = (), memory: str | Path | None
     """
     if name.endswith(DEBIASED):
         return load_encoder(name.removesuffix(DEBIASED), words).debiased()
-    if name == GLOVE:
-        return WordVectors(GLOVE, read_vectors(glove_file(), words))
-    if name == WORD2VEC:
-        return WordVectors(WORD2VEC, read_vectors(word2vec_file(), words))
-    if name.endswith(WORD_FILES):
-        return WordVectors(Path(name).name, read_vectors(name, words))
+    file = {GLOVE: glove_file, WORD2VEC: word2vec_file}.get(name, lambda: name)()
+    if str(file).endswith(WORD_FILES):
+        return WordVectors(name if file != name else Path(name).name, read_vectors(file, words))
     return SentenceEncoder(name, memory)
 
 
@@ -142,8 +136,8 @@ def word2vec_file() -> Path:
 def read_vectors(file: str | Path, texts: Iterable[str]) -> dict[str, np.ndarray]:
     """Vectors of the words in `texts` (and of all gender words), from any of the usual formats.
 
-    GloVe and fastText text (with or without a first line of sizes), word2vec binary, fastText
-    binary (through gensim), wink's JSON; text may be gzipped.
+    GloVe and fastText text (with or without a first line of sizes, also gzipped), wink's JSON, and
+    through gensim word2vec's and fastText's binaries.
     """
     file, wanted = Path(file).expanduser(), {t for text in texts for t in tokenize(text.lower())}
     wanted |= load_attribute("gender").masked_words | {"person", "people", "a", "this", "is"}
@@ -155,7 +149,7 @@ def read_vectors(file: str | Path, texts: Iterable[str]) -> dict[str, np.ndarray
     except (ValueError, EOFError, OSError, UnicodeDecodeError) as error:
         raise RelicError(
             f"{file} holds no word vectors: {error}",
-            expected="GloVe or fastText text, word2vec or fastText binary, wink's JSON",
+            expected="word vectors: text, word2vec or fastText .bin, wink's JSON",
         ) from error
     if not found:
         raise RelicError(f"{file} has none of the {len(wanted)} words asked for")
@@ -198,28 +192,13 @@ def _read_json(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:
 
 
 def _read_binary(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:
-    """word2vec's binary: a line of sizes, then word, space and numbers, entry by entry."""
-    with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        if text[:4] == b"\xba\x16\x4f\x2f":  # fastText's magic number
-            return _read_fasttext(file, wanted)
-        count, width = map(int, text.readline().split())
-        found, at = {}, text.tell()
-        for _ in range(count):
-            space = text.find(b" ", at)
-            word, at = text[at:space].strip().decode("utf-8", "replace"), space + 1 + 4 * width
-            if space < 0 or at > len(text):
-                raise ValueError("cut short")
-            if word in wanted:
-                found[word] = np.frombuffer(text[space + 1 : at], dtype="<f4")
-    return found
-
-
-def _read_fasttext(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:
+    """word2vec's or fastText's binary, by gensim."""
     try:
-        gensim = import_module("gensim.models.fasttext")  # an extra: not in the lock
+        models = import_module("gensim.models")  # an extra: not in the lock
     except ImportError as error:
-        raise RelicError(
-            f"{file} is a fastText binary", expected="gensim to read it", mend="pip install gensim"
-        ) from error
-    model = gensim.load_facebook_vectors(str(file))
-    return {word: model[word] for word in wanted if word in model.key_to_index}
+        raise RelicError(f"{file}: gensim reads it", mend="pip install gensim") from error
+    with file.open("rb") as stream:
+        fasttext = stream.read(4) == b"\xba\x16\x4f\x2f"  # its magic number
+    word2vec = partial(models.KeyedVectors.load_word2vec_format, binary=True)
+    found = (models.fasttext.load_facebook_vectors if fasttext else word2vec)(str(file))
+    return {word: found[word] for word in wanted if word in found.key_to_index}

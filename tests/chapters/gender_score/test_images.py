@@ -8,7 +8,7 @@ from PIL import Image
 
 from relic.chapters.gender_score import images
 from relic.chapters.gender_score.images import image_id, see_objects, vote
-from relic.chapters.gender_score.visual import contexts, read_objects
+from relic.chapters.gender_score.study import contexts, read_objects
 from relic.errors import RelicError
 
 IMAGENET = {0: "tench, Tinca tinca", 1: "laptop, laptop computer", 2: "person", 3: "tabby cat"}

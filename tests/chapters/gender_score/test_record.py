@@ -5,9 +5,14 @@ import pytest
 
 import relic
 from relic.chapters.gender_score import record
-from relic.chapters.gender_score.study import VILBERT, data_file, karpathy_study, lic_study
+from relic.chapters.gender_score.study import (
+    AUTHORS_FILE,
+    VILBERT,
+    data_file,
+    karpathy_study,
+    lic_study,
+)
 from relic.chapters.gender_score.tables import SCORE
-from relic.chapters.gender_score.visual import AUTHORS_FILE
 from relic.errors import RelicError
 from relic.records.tables import read_table
 

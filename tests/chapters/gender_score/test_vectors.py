@@ -2,7 +2,9 @@
 
 import gzip
 import json
-import struct
+import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,12 +25,6 @@ WORDS = {"man": [1.0, 2.0, 0.0], "woman": [1.0, -2.0, 0.0], "bike": [0.0, 1.0, 1
 LINES = "".join(f"{word} {' '.join(map(str, row))}\n" for word, row in WORDS.items())
 
 
-def as_binary(words) -> bytes:
-    """word2vec's binary format."""
-    rows = [w.encode() + b" " + struct.pack("<3f", *v) + b"\n" for w, v in words.items()]
-    return f"{len(words)} 3\n".encode() + b"".join(rows)
-
-
 def as_json(words) -> str:
     """wink's JSON: norm and index follow the numbers of each vector."""
     vectors = {word: [*row, 9.9, i] for i, (word, row) in enumerate(words.items())}
@@ -40,7 +36,6 @@ CONTENTS = {
     "glove.txt": LINES.encode(),
     "fasttext.vec": b"3 3\n" + LINES.encode(),
     "glove.txt.gz": gzip.compress(LINES.encode()),
-    "word2vec.bin": as_binary(WORDS),
     "wink.json": as_json(WORDS).encode(),
 }
 
@@ -59,8 +54,6 @@ def test_formats(name, tmp_path):
         ("a.txt", b"man 1 2\nwoman 1\n", "line 2 has 1 numbers"),
         ("a.txt", b"dog 1 2\n", "none of the"),
         ("a.txt", b"man one two\n", "no word vectors"),
-        ("a.bin", as_binary(WORDS)[:-10], "cut short"),
-        ("a.bin", b"hello\n", "no word vectors"),
         ("a.json", as_json(WORDS)[:150].encode(), "no word vectors"),
         ("a.json", b"{}", "no vectors or dimensions"),
     ],
@@ -73,11 +66,29 @@ def test_broken_files(name, content, found, tmp_path):
         read_vectors(tmp_path / "absent.txt", [])
 
 
-def test_fasttext_binaries_need_gensim(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "gensim.models.fasttext", None)
-    (tmp_path / "cc.bin").write_bytes(b"\xba\x16\x4f\x2f" + b"\0" * 50)
+@pytest.mark.parametrize("magic", [b"3 3\n", b"\xba\x16\x4f\x2f"])
+def test_binaries_are_read_by_gensim(tmp_path, monkeypatch, magic):
+    (tmp_path / "a.bin").write_bytes(magic + b"\0" * 50)
+    monkeypatch.setitem(sys.modules, "gensim.models", None)
     with pytest.raises(RelicError, match="pip install gensim"):
-        read_vectors(tmp_path / "cc.bin", [])
+        read_vectors(tmp_path / "a.bin", [])
+    asked = []
+
+    class Vectors(dict):
+        key_to_index = WORDS
+
+    def load(file, binary=None):
+        asked.append((Path(file).name, binary))
+        return Vectors(WORDS)
+
+    gensim = SimpleNamespace(
+        KeyedVectors=SimpleNamespace(load_word2vec_format=load),
+        fasttext=SimpleNamespace(load_facebook_vectors=load),
+    )
+    monkeypatch.setitem(sys.modules, "gensim", SimpleNamespace(models=gensim))
+    monkeypatch.setitem(sys.modules, "gensim.models", gensim)
+    assert read_vectors(tmp_path / "a.bin", ["a bike"]) == WORDS
+    assert asked == [("a.bin", True if magic[:1] == b"3" else None)]
 
 
 def test_texts_are_means_of_their_words():

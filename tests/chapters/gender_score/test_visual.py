@@ -1,9 +1,9 @@
-"""relic.chapters.gender_score.visual: objects from files, contexts without persons."""
+"""relic.chapters.gender_score.study: objects from files, contexts without persons."""
 
 import pandas as pd
 import pytest
 
-from relic.chapters.gender_score.visual import AUTHORS_FILE, COLUMNS, contexts, read_objects
+from relic.chapters.gender_score.study import AUTHORS_FILE, COLUMNS, contexts, read_objects
 from relic.errors import RelicError
 
 ROWS = pd.DataFrame(
