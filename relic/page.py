@@ -156,7 +156,8 @@ def figure_html(figure: plt.Figure, alt: str, caption: str) -> str:
     drawing = re.sub(r"(?s)<metadata>.*?</metadata>|\sxmlns(:\w+)?=\"[^\"]*\"", "", drawing)
     for colour, page in {"#000000": "currentColor", "#ffffff": PAPER}.items():
         drawing = drawing.replace(colour, page)
-    drawing = drawing.replace("<svg", f'<svg role="img" aria-label="{_text(alt)}"', 1)
+    named = f'<svg role="img" fill="currentColor" aria-label="{_text(alt)}"'  # text has no fill of its own
+    drawing = drawing.replace("<svg", named, 1)
     told = _text(caption)
     return f'<figure class="relic-figure">{drawing}<figcaption>{told}</figcaption></figure>'
 

@@ -149,7 +149,7 @@ def test_figure_is_drawn_with_alt_and_caption():
     plt.close(figure)
     assert "<script" not in text
     assert "<figcaption>&lt;script&gt;" in text
-    assert re.search(r'<svg role="img" aria-label="&lt;script&gt;[^"]*&quot;&amp;"', text)
+    assert re.search(r'<svg role="img" [^>]*aria-label="&lt;script&gt;[^"]*&quot;&amp;"', text)
     width, height = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups())
     assert 1.1 < width / height < 1.5
 
@@ -158,9 +158,13 @@ def test_a_figure_follows_the_theme():
     """Black is the colour of the page's text; white, of markers, that of its ground."""
     figure, axes = plt.subplots()
     axes.plot([0, 1], "o-", color="black", mfc="white")
+    axes.set_title("read me")
     text = figure_html(figure, "a line", "A line")
     plt.close(figure)
     assert "currentColor" in text
+    assert 'fill="currentColor"' in text[: text.index(">", text.index("<svg"))]
+    (style,) = re.findall(r"<text([^>]*)>read me</text>", text)
+    assert "fill" not in style, "it takes the drawing's colour"
     assert "var(--pst-color-background" in text
     assert not re.search("#000000|#ffffff", text)
 
