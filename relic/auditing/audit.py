@@ -20,7 +20,7 @@ from relic.auditing.measure import MARKS, Measured, measure
 from relic.auditing.readers import read_captions, read_human, read_labels
 from relic.auditing.tables import Table
 from relic.data.attribute import Attribute, known_attributes
-from relic.data.rows import is_text
+from relic.data.corpus import is_text
 from relic.errors import RelicError
 from relic.measure.runs import describe
 from relic.measure.splits import PAPER_SEEDS

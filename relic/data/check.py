@@ -1,6 +1,6 @@
 """What a data directory holds, what it lacks, and what that disables."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from relic.data.attribute import known_attributes
@@ -76,10 +76,9 @@ class DataReport:
 
 def check(directory: Path) -> DataReport:
     """Read everything once and compare it with upstream's manifest and the papers' counts."""
-    directory, listed = data_directory(directory), manifest()
-    files = {row.local: row.git_blob_sha1 for row in listed.itertuples()}
-    here = {name for name in files if (directory / name).is_file()}
-    absent = [name for name in files if name not in here]
+    directory, files = data_directory(directory), manifest().set_index("local")["git_blob_sha1"]
+    here = [(directory / name).is_file() for name in files.index]
+    absent = [name for name, there in zip(files.index, here, strict=True) if not there]
     absent += [part for part in PARTS[3:] if not (directory / part).is_dir()]
     attributes = [_attribute(directory, name) for name in known_attributes()]
     errors, coco = [a.error for a in attributes if a.error], {}
@@ -92,31 +91,31 @@ def check(directory: Path) -> DataReport:
         directory=str(directory),
         fingerprint=directory_fingerprint(directory),
         attributes=attributes,
-        missing=[{"path": name, "disables": _disables(name)} for name in absent],
-        modified=[n for n in files if n in here and present(directory / n) != files[n]],
+        missing=[{"path": name, "disables": disabled(name)} for name in absent],
+        modified=[n for n, sha1 in files[here].items() if present(directory / n) != sha1],
         coco=coco,
         errors=list(dict.fromkeys(errors)),
     )
 
 
 def _attribute(directory: Path, name: str) -> AttributeReport:
-    report = AttributeReport(name, expected=EXPECTED[name])
     known = [files["name"] for files in captioner_files().values() if name in files]
+    report = AttributeReport(name, expected=EXPECTED[name], missing_captioners=known)
     try:
         corpus = load_real(directory, name)
     except RelicError as error:
-        absent = not any((directory / part).is_dir() for part in ("bias_data", "age_data"))
-        report.missing_captioners = known
-        report.error = "" if absent or error.found.endswith(f"labelled with {name}") else str(error)
-        return report
+        absent = error.found.endswith(f"labelled with {name}")
+        return replace(report, error="" if absent else str(error))
+    captioners = [corpus.display_names[key] for key in corpus.captioners]
     report.images, report.labels = len(corpus.labels), corpus.label_counts()
     report.with_human_captions = len(corpus.covered)
     report.with_human_captions_by_label = corpus.label_counts(corpus.covered)
     report.with_fewer_than_five = int((corpus.depth < HUMAN_CAPTIONS).sum())
-    report.captioners = [corpus.display_names[key] for key in corpus.captioners]
-    report.missing_captioners = [name for name in known if name not in report.captioners]
+    report.captioners = captioners
+    report.missing_captioners = [name for name in known if name not in captioners]
     return report
 
 
-def _disables(path: str) -> str:
+def disabled(path: str) -> str:
+    """What the absence of a file or directory costs."""
     return next(text for start, text in DISABLES.items() if path.startswith(start))

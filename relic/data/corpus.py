@@ -1,6 +1,7 @@
 """The one tidy form of all data: images with labels, human captions, captions per captioner."""
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -10,7 +11,9 @@ from relic.data.attribute import Attribute
 from relic.errors import RelicError
 
 UNKNOWN, PADDING = "<unk>", "<pad>"  # what vocabularies begin with; a human word outside of one
+OBJECTS = ["image_id", "label", "probability", "source"]
 HUMAN_CAPTIONS = 5  # human captions that an image has to offer; of more, the first five are used
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +35,7 @@ class Corpus:
     human: pd.DataFrame
     vocabularies: dict[str, tuple[str, ...]]
     display_names: dict[str, str]
-    objects: pd.DataFrame = field(
-        default_factory=lambda: pd.DataFrame(columns=["image_id", "label", "probability", "source"])
-    )
+    objects: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=OBJECTS))
     human_row_order: bool = False  # are human rows in the order that `upstream` LIC_D needs?
     reload: partial | None = None  # how another process gets this corpus
 
@@ -44,11 +45,6 @@ class Corpus:
         standard = self.generated[self.generated["caption_set"] == "standard"]
         return list(standard["captioner"].unique())
 
-    @property
-    def title(self) -> str:
-        """The name as a table's caption begins with it."""
-        return self.name[0].upper() + self.name[1:]
-
     def caption_sets(self, captioner: str) -> list[str]:
         """Names of a captioner's caption sets: standard, th10, masked_person, ..."""
         return [caption_set for name, caption_set in self._by_set if name == captioner]
@@ -57,11 +53,10 @@ class Corpus:
         """Generated captions by image id, in the row order of the captioner's file."""
         rows = self._by_set.get((captioner, caption_set))
         if rows is None:
-            sets = [f"{name}" if v == "standard" else f"{name} ({v})" for name, v in self._by_set]
-            raise RelicError(
-                f"{self.name}, {self.attribute.name}: no captions of {captioner!r} ({caption_set})",
-                expected=f"one of {', '.join(sets)}",
-            )
+            there = ", ".join(f"{name} ({kind})" for name, kind in self._by_set)
+            where = f"{self.name}, {self.attribute.name}"
+            found = f"{where}: no captions of {captioner!r} ({caption_set})"
+            raise RelicError(found, expected=f"one of {there}")
         return rows.set_index("image_id")["caption"]
 
     def human_captions(self, caption_index: int) -> pd.Series:
@@ -79,7 +74,7 @@ class Corpus:
             )
         return rows.set_index("image_id")["caption"]
 
-    @cached_property
+    @property
     def covered(self) -> pd.Index:
         """Labelled images with human captions, sorted by id."""
         return self.depth.index
@@ -130,7 +125,23 @@ class Corpus:
         return dict(list(self.generated.groupby(["captioner", "caption_set"], sort=False)))
 
     def __repr__(self) -> str:
-        return (
-            f"<Corpus {self.name}, {self.attribute.name}: {len(self.labels):,} images, "
-            f"{len(self.captioners)} captioners, {self.coverage}>"
-        )
+        counts = f"{len(self.labels):,} images, {len(self.captioners)} captioners"
+        return f"<Corpus {self.name}, {self.attribute.name}: {counts}, {self.coverage}>"
+
+
+def is_image_id(value) -> bool:
+    """A whole number that fits 64 bits; True is none.
+
+    >>> is_image_id(391895), is_image_id(True), is_image_id(2**70), is_image_id("7")
+    (True, False, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+
+
+def is_text(value) -> bool:
+    """A string that can be written: half a surrogate pair cannot.
+
+    >>> is_text("a man"), is_text(None), is_text(chr(0xD83D))
+    (True, False, False)
+    """
+    return isinstance(value, str) and (value.isascii() or not _SURROGATE.search(value))

@@ -73,14 +73,9 @@ def git_blob_sha1(path: str | Path) -> str:
     return digest.hexdigest()
 
 
-def manifest() -> pd.DataFrame:
+def manifest(listed: pd.DataFrame | None = None) -> pd.DataFrame:
     """Upstream's files: path, git_blob_sha1, bytes, sha256, and `local`, the path in DIR."""
-    return _with_local(pd.read_csv(MANIFEST, dtype={"bytes": "Int64"}))
-
-
-def _with_local(frame: pd.DataFrame | None) -> pd.DataFrame:
-    if frame is None:
-        return manifest()
+    frame = pd.read_csv(MANIFEST, dtype={"bytes": "Int64"}) if listed is None else listed
     return frame.assign(local=frame["path"].replace(PLACES, regex=True))
 
 
@@ -111,7 +106,7 @@ class _Source:
         part = target.with_name(target.name + ".part")
         target.parent.mkdir(parents=True, exist_ok=True)
         size, begin = _size(part), bar.n
-        if not (size and git_blob_sha1(part) == row.git_blob_sha1):
+        if present(part) != row.git_blob_sha1:
             if pd.notna(row.bytes) and size >= row.bytes:
                 part.unlink(missing_ok=True)  # nothing left to ask for, yet not the file
             resumed = self._download(row, part, bar)
@@ -224,13 +219,12 @@ def fetch(
     base: str = UPSTREAM,
     *,
     replace: bool = False,
-    manifest: pd.DataFrame | None = None,
+    listed: pd.DataFrame | None = None,
     progress: bool = True,
 ) -> FetchReport:
-    """Bring every file of the manifest into `directory`; keep those that are already right."""
+    """Bring every listed file into `directory`; keep those that are already right."""
     directory, source, report = Path(directory).expanduser(), _Source(base), FetchReport()
-    files = _with_local(manifest)
-    missing, stopped = [], ""
+    files, missing, stopped = manifest(listed), [], ""
     with _held(directory), source.session:
         for row in files.itertuples():
             found = present(directory / row.local)
@@ -239,8 +233,7 @@ def fetch(
             elif found is None or replace:
                 missing.append(row)
             else:
-                reason = f"present and untouched: {_hashes(row, found)}"
-                report.failed.append((row.local, reason))
+                report.failed.append((row.local, f"present and untouched: {_hashes(row, found)}"))
         differing = len(report.failed)
         total = sum(int(row.bytes) for row in missing if pd.notna(row.bytes))
         quiet = not (progress and missing)

@@ -1,14 +1,14 @@
 """Human captions: up to five an image, from the best source that has any."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pandas as pd
 
-from relic.data.corpus import HUMAN_CAPTIONS
+from relic.data.corpus import HUMAN_CAPTIONS, is_image_id, is_text
 from relic.data.pickles import read_pickle
-from relic.data.rows import is_image_id, is_text
 from relic.errors import RelicError
 
 HUMAN_ANN = {  # upstream's own human captions, by attribute
@@ -17,6 +17,7 @@ HUMAN_ANN = {  # upstream's own human captions, by attribute
 }
 AGE_FILE = "age_data/age_dataset.pkl"
 COCO = "coco"
+COCO_MEND = "take captions_val2014.json from COCO's annotations_trainval2014.zip"
 COLUMNS = ["image_id", "caption_index", "caption", "source"]
 
 
@@ -26,18 +27,18 @@ def human_captions(directory: Path, attribute: str, images: Iterable[int]) -> pd
     An image's captions all come from one source: the first that has five of them, or else the one
     that has most.
     """
-    sources, wanted = list(_sources(directory, attribute)), set(images)
-    best: dict[int, tuple[int, int]] = {}  # image -> captions of its own (up to five), source
-    for number, (_, captions) in enumerate(sources):
+    sources, wanted = dict(_sources(directory, attribute)), set(images)
+    best: dict[int, tuple[int, str]] = {}  # image -> captions of its own (up to five), source
+    for source, captions in sources.items():
         for image_id in wanted & captions.keys():
             depth = min(len(captions[image_id]), HUMAN_CAPTIONS)
-            if depth > best.get(image_id, (0, 0))[0]:
-                best[image_id] = depth, number
+            if depth > best.get(image_id, (0, ""))[0]:
+                best[image_id] = depth, source
     rows = [
-        (image_id, k, texts[k], name)
-        for number, (name, captions) in enumerate(sources)
+        (image_id, k, texts[k], source)
+        for source, captions in sources.items()
         for image_id, texts in captions.items()
-        if best.get(image_id, (0, -1))[1] == number
+        if best.get(image_id, (0, ""))[1] == source
         for k in range(best[image_id][0])
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -45,14 +46,12 @@ def human_captions(directory: Path, attribute: str, images: Iterable[int]) -> pd
 
 def _sources(directory: Path, attribute: str) -> Iterator[tuple[str, dict[int, list[str]]]]:
     """(source name, captions by image) in order of preference; absent sources are left out."""
-    own = [AGE_FILE] if attribute == "age" else [HUMAN_ANN.get(attribute, AGE_FILE)]
-    for name in dict.fromkeys([*own, *HUMAN_ANN.values()]):
-        if (directory / name).exists():
-            yield name, read_caption_lists(directory / name)
-    for file in coco_files(directory):
-        yield f"{COCO}/{file.name}", read_coco(file)
-    if AGE_FILE not in own and (directory / AGE_FILE).exists():
-        yield AGE_FILE, read_caption_lists(directory / AGE_FILE)
+    own = HUMAN_ANN.get(attribute, AGE_FILE)
+    coco = [f"{COCO}/{file.name}" for file in coco_files(directory)]
+    for name in dict.fromkeys([own, *HUMAN_ANN.values(), *coco, AGE_FILE]):
+        if name in coco or (directory / name).exists():
+            file = directory / name
+            yield name, read_coco(file) if name in coco else read_caption_lists(file)
 
 
 def coco_files(directory: Path) -> list[Path]:
@@ -79,34 +78,20 @@ def read_caption_lists(file: Path) -> dict[int, list[str]]:
 
 def read_coco(file: Path) -> dict[int, list[str]]:
     """Captions by image id from a COCO caption annotation file, in annotation order."""
-    mend = "take captions_val2014.json from COCO's annotations_trainval2014.zip"
-    content = _json(file, mend)
-    annotations = content.get("annotations") if isinstance(content, dict) else None
-    if not isinstance(annotations, list):
-        raise RelicError(
-            f"{file} has no list of annotations",
-            expected='COCO\'s {"annotations": [{"image_id": 1, "caption": "..."}]}',
-            mend=mend,
-        )
-    captions: dict[int, list[str]] = {}
-    for image_id, text in _captions(file, annotations, mend):
-        captions.setdefault(image_id, []).append(text)
-    return captions
+    content, captions = _json(file, COCO_MEND), defaultdict(list)
+    rows = content.get("annotations") if isinstance(content, dict) else None
+    for image_id, text in _captions(file, rows, COCO_MEND):
+        captions[image_id].append(text)
+    return dict(captions)
 
 
 def read_results(file: Path, mend: str) -> dict[int, str]:
     """A captioner's captions by image id from a file in COCO's results format."""
-    rows = _json(file, mend)
-    if not isinstance(rows, list):
-        raise RelicError(
-            f"{file} is no list", expected='[{"image_id": 1, "caption": "..."}]', mend=mend
-        )
     captions: dict[int, str] = {}
-    for image_id, text in _captions(file, rows, mend):
+    for image_id, text in _captions(file, _json(file, mend), mend):
         if image_id in captions:
-            raise RelicError(
-                f"{file}: image {image_id} a second time", expected="one caption an image"
-            )
+            found = f"{file}: image {image_id} a second time"
+            raise RelicError(found, expected="one caption an image", mend=mend)
         captions[image_id] = text
     return captions
 
@@ -119,22 +104,22 @@ def _json(file: Path, mend: str):
     except (ValueError, RecursionError) as error:
         raise RelicError(f"{file} is not JSON (or cut short): {error}", mend=mend) from error
     except OSError as error:
-        raise RelicError(
-            f"{file} cannot be read: {error.strerror}", expected="a file", mend=mend
-        ) from error
+        found = f"{file} cannot be read: {error.strerror}"
+        raise RelicError(found, expected="a file", mend=mend) from error
 
 
-def _captions(file: Path, rows: list, mend: str) -> Iterator[tuple[int, str]]:
+def _captions(file: Path, rows, mend: str) -> Iterator[tuple[int, str]]:
     """Image id and caption of each row."""
+    if not isinstance(rows, list):
+        shape = '[{"image_id": 1, "caption": "..."}], in annotation files under "annotations"'
+        raise RelicError(f"{file} has no list of captions", expected=shape, mend=mend)
     for number, row in enumerate(rows):
         fields: dict = row if isinstance(row, dict) else {}
         image_id, text = fields.get("image_id"), fields.get("caption")
         if isinstance(image_id, str) and image_id.isdecimal():
             image_id = int(image_id)
         if not is_image_id(image_id) or not is_text(text):
-            raise RelicError(
-                f"{file}, annotation {number}: {row!r:.80}",
-                expected="an image_id (a whole number) and a caption (text)",
-                mend=mend,
-            )
+            found = f"{file}, annotation {number}: {row!r:.80}"
+            wanted = "an image_id (a whole number) and a caption (text)"
+            raise RelicError(found, expected=wanted, mend=mend)
         yield int(str(image_id)), str(text)

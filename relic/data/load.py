@@ -5,6 +5,7 @@ from pathlib import Path
 from relic import paths
 from relic.data.captioners import corpus_name, image_sets
 from relic.data.corpus import Corpus
+from relic.data.planted import planted_corpus
 from relic.data.upstream import load_real
 from relic.errors import RelicError
 
@@ -14,15 +15,13 @@ CHOICES = ("auto", "embedded", "real")
 
 def corpus_choice(corpus: str) -> str:
     """`embedded`, `real` or an image set (a corpus's own name will do); `auto`: real where RELIC_DATA is set."""
-    choices = [*CHOICES, *image_sets()]
-    corpus = {corpus_name(): "real", **{corpus_name(s): s for s in image_sets()}}.get(
-        corpus, corpus
-    )
-    if corpus not in choices:
+    by_name = {corpus_name(): "real", **{corpus_name(images): images for images in image_sets()}}
+    chosen, choices = by_name.get(corpus, corpus), [*CHOICES, *image_sets()]
+    if chosen not in choices:
         raise RelicError(f"corpus {corpus!r}", expected=f"one of {', '.join(choices)}")
-    if corpus == "auto":
+    if chosen == "auto":
         return "real" if paths.real_data() else "embedded"
-    return corpus
+    return chosen
 
 
 def load_corpus(
@@ -31,8 +30,6 @@ def load_corpus(
     """The corpus of an attribute: `embedded` (as `images` and `seed` say), `real` or an image set."""
     chosen = corpus_choice(corpus)
     if chosen == "embedded":
-        from relic.data.planted import planted_corpus
-
         return planted_corpus(attribute, images=images, seed=seed)
     return load_real(real_directory(), attribute, "" if chosen == "real" else chosen)
 
@@ -41,9 +38,6 @@ def real_directory() -> Path:
     """The directory that RELIC_DATA names."""
     directory = paths.real_data()
     if directory is None:
-        raise RelicError(
-            "the real captions are asked for, but RELIC_DATA is not set",
-            expected="a directory of captions in upstream's layout",
-            mend=GET,
-        )
+        found = "the real captions are asked for, but RELIC_DATA is not set"
+        raise RelicError(found, expected="a directory of captions in upstream's layout", mend=GET)
     return directory

@@ -3,20 +3,25 @@
 import hashlib
 from collections.abc import Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
 from relic.data.attribute import Attribute, load_attribute
 from relic.data.captioners import captioner_files, captioners_of, corpus_name, display_names
-from relic.data.corpus import Corpus
+from relic.data.corpus import PADDING, UNKNOWN, Corpus, is_image_id, is_text
 from relic.data.human import AGE_FILE, HUMAN_ANN, human_captions, read_results
 from relic.data.pickles import read_pickle
-from relic.data.rows import is_image_id, is_text
 from relic.errors import RelicError
 
 PARTS = "bias_data age_data age_annotations coco visual_context gender_score captioners".split()
 GENERATED = ["captioner", "caption_set", "image_id", "caption"]
+REPLACE = "relic data fetch DIR --replace"
+LAYOUT = {
+    "expected": "upstream's layout: bias_data/, age_data/",
+    "mend": "relic data fetch DIR, or relic data check DIR to see what is there",
+}
 
 
 def data_directory(directory: str | Path) -> Path:
@@ -36,47 +41,52 @@ def load_real(directory: Path, attribute: str, images: str = "") -> Corpus:
 
     `images`: the papers' captioners and further ones on the images that the further ones have.
     """
-    directory, about, asked = data_directory(directory), load_attribute(attribute), attribute
-    attribute = about.name
-    labels, frames = _read(directory, about)
+    directory, about = data_directory(directory), load_attribute(attribute)
+    labels: dict[int, int] = {}
+    frames = list(_frames(directory, about, labels))
     if not frames:
-        raise RelicError(
-            f"{directory} has no captions labelled with {attribute}",
-            expected="upstream's layout: bias_data/, age_data/",
-            mend="relic data fetch DIR, or relic data check DIR to see what is there",
-        )
-    further = _further(directory, images, labels) if images else {}
+        raise RelicError(f"{directory} has no captions labelled with {about.name}", **LAYOUT)
+    series = _series(labels, about)
+    further = _further(directory, images, series) if images else {}
     if further:
-        labels = labels[labels.index.isin(next(iter(further.values()))["image_id"])]
+        series = series[series.index.isin(next(iter(further.values()))["image_id"])]
     generated = pd.concat([*frames, *further.values()], ignore_index=True)
     vocabularies = read_vocabularies(directory, list(generated["captioner"].unique()))
-    human = human_captions(directory, attribute, labels.index)
-    own = HUMAN_ANN.get(attribute, AGE_FILE)
+    human = human_captions(directory, about.name, series.index)
+    own = HUMAN_ANN.get(about.name, AGE_FILE)
     return Corpus(
         name=corpus_name(images),
         synthetic=False,
         attribute=about,
-        labels=labels,
+        labels=series,
         generated=generated,
         human=human,
         vocabularies=vocabularies | dict.fromkeys(further, ()),
         display_names=display_names(),
         human_row_order=not human.empty and set(human["source"]) == {own},
-        reload=partial(load_real, directory, asked, images),
+        reload=partial(load_real, directory, attribute, images),
     )
 
 
-def _read(directory: Path, about: Attribute) -> tuple[pd.Series, list[pd.DataFrame]]:
-    """Labels by image, and the captions of each file that is there."""
+def labels_of(directory: Path, about: Attribute) -> pd.Series:
+    """Classes by image id, from the first of the captioners' files that is there."""
     labels: dict[int, int] = {}
-    frames = []
+    if next(_frames(directory, about, labels), None) is None:
+        raise RelicError(f"{directory} has no labels of {about.name}", **LAYOUT)
+    return _series(labels, about)
+
+
+def _series(labels: dict[int, int], about: Attribute) -> pd.Series:
+    series = pd.Series(labels, name=about.name, dtype="int64").sort_index()
+    return series.set_axis(series.index.astype("int64").rename("image_id"))
+
+
+def _frames(directory: Path, about: Attribute, labels: dict[int, int]) -> Iterator[pd.DataFrame]:
+    """The captions of each file that is there; their labels are added to `labels`."""
     for name, caption_set, columns in _files(about.name):
         if (directory / name).exists():
             rows = _labelled_rows(directory / name, about, columns, labels)
-            frames.append(rows.assign(caption_set=caption_set)[GENERATED])
-    series = pd.Series(labels, name=about.name, dtype="int64").sort_index()
-    series.index = series.index.astype("int64").rename("image_id")
-    return series, frames
+            yield rows.assign(caption_set=caption_set)[GENERATED]
 
 
 def _further(directory: Path, images: str, labels: pd.Series) -> dict[str, pd.DataFrame]:
@@ -86,7 +96,7 @@ def _further(directory: Path, images: str, labels: pd.Series) -> dict[str, pd.Da
         file, mend = directory / about["file"], f"its source: {about.get('source', 'not stated')}"
         if not file.exists():
             continue
-        rows = list(read_results(file, mend).items())
+        rows = read_results(file, mend).items()
         frame = pd.DataFrame(rows, columns=["image_id", "caption"])
         first = next(iter(found.values()), frame)["image_id"]
         absent = labels.index[labels.index.isin(first) & ~labels.index.isin(frame["image_id"])]
@@ -105,20 +115,6 @@ def _further(directory: Path, images: str, labels: pd.Series) -> dict[str, pd.Da
             mend="captioners.yml names their sources; COCO's results format",
         )
     return found
-
-
-def labels_of(directory: Path, about: Attribute) -> pd.Series:
-    """Classes by image id, from the first of the captioners' files that is there."""
-    for name, _, columns in _files(about.name):
-        if (directory / name).exists():
-            labels: dict[int, int] = {}
-            _labelled_rows(directory / name, about, columns, labels)
-            return pd.Series(labels, dtype="int64").rename_axis("image_id").sort_index()
-    raise RelicError(
-        f"{directory} has no labels of {about.name}",
-        expected="upstream's layout: bias_data/, age_data/",
-        mend="relic data fetch DIR, or relic data check DIR to see what is there",
-    )
 
 
 def _files(attribute: str) -> Iterator[tuple[str, str, dict[str, str]]]:
@@ -158,25 +154,22 @@ def _labelled_rows(file: Path, about: Attribute, columns: dict[str, str], labels
 
 
 def _bad_row(file: Path, number: int, found: str, expected: str) -> RelicError:
-    mend = "relic data fetch DIR --replace"
-    return RelicError(f"{file}, row {number}: {found}", expected=expected, mend=mend)
+    return RelicError(f"{file}, row {number}: {found}", expected=expected, mend=REPLACE)
 
 
 def read_vocabularies(directory: Path, captioners: list[str]) -> dict[str, tuple[str, ...]]:
     """Published word lists of the captioners; absent ones are left out."""
-    vocabularies = {}
-    for captioner in captioners:
-        for part in ("bias_data", "age_data"):
-            file = directory / part / "model_vocab" / f"{captioner}_vocab.pkl"
-            if file.exists() and captioner not in vocabularies:
-                words = read_pickle(file)
-                if words[:2] != ["<unk>", "<pad>"] or not all(isinstance(w, str) for w in words):
-                    raise RelicError(
-                        f"{file} is not a captioner's vocabulary",
-                        expected="a list of words that begins with <unk>, <pad>",
-                        mend="relic data fetch DIR --replace",
-                    )
-                vocabularies[captioner] = tuple(words)
+    vocabularies: dict[str, tuple[str, ...]] = {}
+    for captioner, part in product(captioners, ("bias_data", "age_data")):
+        file = directory / part / "model_vocab" / f"{captioner}_vocab.pkl"
+        if captioner in vocabularies or not file.exists():
+            continue
+        words = read_pickle(file)
+        if words[:2] != [UNKNOWN, PADDING] or not all(isinstance(w, str) for w in words):
+            begins = f"a list of words that begins with {UNKNOWN}, {PADDING}"
+            found = f"{file} is not a captioner's vocabulary"
+            raise RelicError(found, expected=begins, mend=REPLACE)
+        vocabularies[captioner] = tuple(words)
     return vocabularies
 
 
@@ -184,13 +177,12 @@ def directory_fingerprint(directory: Path) -> str:
     """SHA-256 over names and bytes of all data files: changes when any of them does."""
     digest = hashlib.sha256()
     for part in PARTS:
-        for file in sorted(p for p in (Path(directory) / part).rglob("*") if p.is_file()):
-            if file.suffix != ".part":
-                name = file.relative_to(directory).as_posix()
-                try:
-                    with file.open("rb") as stream:
-                        content = hashlib.file_digest(stream, "sha256").hexdigest()
-                except OSError as error:
-                    raise RelicError(f"{file} cannot be read: {error.strerror}") from error
-                digest.update(f"{name} {content}\n".encode())
+        files = (p for p in (Path(directory) / part).rglob("*") if p.is_file())
+        for file in sorted(p for p in files if p.suffix != ".part"):
+            try:
+                with file.open("rb") as stream:
+                    content = hashlib.file_digest(stream, "sha256").hexdigest()
+            except OSError as error:
+                raise RelicError(f"{file} cannot be read: {error.strerror}") from error
+            digest.update(f"{file.relative_to(directory).as_posix()} {content}\n".encode())
     return digest.hexdigest()

@@ -117,7 +117,7 @@ def get(server, tmp_path):
     def run(*paths, sizes=True, **options):
         listed = frame(*(paths or CONTENT), sizes=sizes)
         options = {"base": server.base, "progress": False} | options
-        return fetch(tmp_path / "real", manifest=listed, **options)
+        return fetch(tmp_path / "real", listed=listed, **options)
 
     return run
 
@@ -493,7 +493,7 @@ def test_killed_fetch_is_continued(get, server, alpha, tmp_path, monkeypatch):
     frame(BETA, ALPHA).to_csv(tmp_path / "manifest.csv", index=False)
     script = (
         "import sys, pandas; from relic.data.fetch import fetch; "
-        "fetch(sys.argv[1], sys.argv[2], manifest=pandas.read_csv(sys.argv[3]))"
+        "fetch(sys.argv[1], sys.argv[2], listed=pandas.read_csv(sys.argv[3]))"
     )
     arguments = [tmp_path / "real", server.base, tmp_path / "manifest.csv"]
     child = subprocess.Popen(

@@ -27,13 +27,11 @@ DETAILED = 0.4  # share of captions that may name surroundings (race) and clothe
 
 
 class TrueLIC(NamedTuple):
-    """LIC of the Bayes-optimal classifier, in percent; `error` is that of the computation."""
+    """LIC of the Bayes-optimal classifier, in percent, by enumeration."""
 
     lic_model: float
     lic_data: float
     lic: float
-    method: str = "enumeration"
-    error: float = 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,18 +46,16 @@ class PlantedCorpus(Corpus):
         `vocabulary`: what human captions are aligned to: "captioner", "none", or a list of words.
         """
         if captioner not in self.planted:
-            raise RelicError(
-                f"no planted captioner {captioner!r}", expected=", ".join(self.planted)
-            )
-        about, attribute = self.planted[captioner], self.attribute.name
+            found = f"no planted captioner {captioner!r}"
+            raise RelicError(found, expected=", ".join(self.planted))
         own = frozenset(self.vocabularies[captioner])
         known = {"captioner": own, "none": None}
         if isinstance(vocabulary, str) and vocabulary not in known:
             expected = "captioner, none or a list of words"
             raise RelicError(f"vocabulary {vocabulary!r}", expected=expected)
         words = known[vocabulary] if isinstance(vocabulary, str) else frozenset(vocabulary)
-        model = bayes_score(attribute, about.gain, own)
-        data = bayes_score(attribute, 0.0, words)
+        model = bayes_score(self.attribute.name, self.planted[captioner].gain, own)
+        data = bayes_score(self.attribute.name, 0.0, words)
         return TrueLIC(model, data, model - data)
 
 
@@ -107,24 +103,20 @@ class _Drawn(NamedTuple):
 def _draw(images: int, seed: int, captioners: tuple[PlantedCaptioner, ...]) -> _Drawn:
     rng = np.random.Generator(np.random.PCG64([seed, 0]))
     classes = {name: (rng.random(images) < rate).astype(int) for name, rate in RATES.items()}
-    kinds = {
-        name: _choose(channel(name).kind_probabilities()[labels], rng)
-        for name, labels in classes.items()
-    }
-    ids = np.arange(1, images + 1)
-    human = []
+    tables = {name: channel(name).kind_probabilities() for name in classes}
+    kinds = {name: _choose(tables[name][labels], rng) for name, labels in classes.items()}
+    ids, human, frames = pd.DataFrame({"image_id": np.arange(1, images + 1)}), [], []
     for index in range(HUMAN_CAPTIONS):
         own = np.random.Generator(np.random.PCG64([seed, 1, index]))
         texts = _captions(HUMAN, classes, kinds, own)
-        human.append(pd.DataFrame({"image_id": ids, "caption_index": index, "caption": texts}))
-    frames = []
+        human.append(ids.assign(caption_index=index, caption=texts))
     for number, captioner in enumerate(captioners):
         own = np.random.Generator(np.random.PCG64([seed, 2, number]))
         said = [_captions(captioner, classes, kinds, own) for _ in range(captioner.sentences)]
-        texts = [" ".join(each) for each in zip(*said, strict=True)]
-        rows = {"captioner": captioner.key, "caption_set": "standard", "image_id": ids}
-        rows = pd.DataFrame({**rows, "caption": texts})
-        frames.append(rows.iloc[np.argsort(own.random(images), kind="stable")])  # own row order
+        rows = ids.assign(captioner=captioner.key, caption_set="standard")
+        rows["caption"] = [" ".join(sentences) for sentences in zip(*said, strict=True)]
+        rows = rows.iloc[np.argsort(own.random(images), kind="stable")]  # own row order
+        frames.append(rows[["captioner", "caption_set", "image_id", "caption"]])
     return _Drawn(
         classes,
         pd.concat(frames, ignore_index=True),
@@ -235,15 +227,15 @@ def _values(tree) -> list[str]:
     return [leaf for branch in branches for leaf in _values(branch)]
 
 
-def _objects(ids: np.ndarray, kinds: np.ndarray, rng) -> pd.DataFrame:
+def _objects(ids: pd.DataFrame, kinds: np.ndarray, rng) -> pd.DataFrame:
     """Two objects an image: a thing of its scene, whatever the class, and the place."""
     source = channel("gender")
     plain = source.phrase_probabilities(-1.0)[0, kinds]  # gain -1 removes the tilt
     pairs = zip(kinds, _choose(plain, rng), strict=True)
     things = [source.phrases[k][p].split()[-1] for k, p in pairs]
     places = [source.places[k].split()[-1] for k in kinds]
-    frames = []
-    for labels, span in ((things, 0.75), (places, 0.5)):
-        sure = 0.2 + span * rng.random(len(ids))
-        frames.append(pd.DataFrame({"image_id": ids, "label": labels, "probability": sure}))
+    frames = [
+        ids.assign(label=labels, probability=0.2 + span * rng.random(len(ids)))
+        for labels, span in ((things, 0.75), (places, 0.5))
+    ]
     return pd.concat(frames, ignore_index=True).assign(source="planted")
