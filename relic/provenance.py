@@ -1,4 +1,4 @@
-"""What a result rests on: commit, data, versions, device, time."""
+"""What a result rests on: commit, versions, device."""
 
 import platform
 import subprocess
@@ -20,12 +20,8 @@ def commit() -> dict:
     """Commit and dirty flag of the source, or `unknown` outside a checkout."""
     try:
         head = _git("rev-parse", "--short=12", "HEAD")
-        return {
-            "commit": head,
-            "dirty": bool(
-                _git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!results")
-            ),
-        }
+        changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!results")
+        return {"commit": head, "dirty": bool(changed)}
     except (OSError, subprocess.SubprocessError):
         return {"commit": "unknown", "dirty": None}
 

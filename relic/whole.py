@@ -6,15 +6,17 @@ from pathlib import Path
 from uuid import uuid4
 
 
-def write_whole(file: Path, content: str | Callable[[Path], object]) -> None:
-    """Text, or what a function writes to the path it is given; the directory is made."""
+def write_whole(file: Path, content: str | bytes | Callable[[Path], object]) -> None:
+    """Text, bytes, or what a function writes to the path it is given; the directory is made."""
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f".{file.name}.{uuid4().hex}.part")
     try:
         if callable(content):
             content(part)
         else:
-            part.write_text(content, encoding="utf-8")
+            part.write_bytes(content.encode() if isinstance(content, str) else content)
+        with part.open("rb+") as written:
+            os.fsync(written.fileno())
         os.replace(part, file)
     finally:
         part.unlink(missing_ok=True)  # a full disk is not filled further

@@ -15,8 +15,7 @@ import pandas as pd
 from relic.auditing.files import AGAIN, Content, read_content, shortened
 from relic.auditing.tables import SHOWN, Table, parsed_list, read_table, rows_of, unpickled
 from relic.data.attribute import Attribute, known_attributes, load_attribute
-from relic.data.corpus import PADDING, UNKNOWN
-from relic.data.corpus import is_text
+from relic.data.corpus import PADDING, UNKNOWN, is_text
 from relic.errors import RelicError
 
 GENERATED = ("caption", "pred", "prediction", "text", "generated_caption")

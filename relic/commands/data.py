@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
-from relic.commands.options import CaptionerOption, CorpusOption
+from relic.commands.options import AttributeOption, CaptionerOption, CorpusOption, ImagesOption
 from relic.errors import RelicError
 
 app = typer.Typer(help="The real captions: get them, check them.", no_args_is_help=True)
@@ -14,13 +15,9 @@ app = typer.Typer(help="The real captions: get them, check them.", no_args_is_he
 
 @app.command()
 def fetch(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the files go (65 MB).")],
-    mirror: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Base address in place of upstream's repository.")
-    ] = "",
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Overwrite files whose bytes are not upstream's.")
-    ] = False,
+    directory: Annotated[Path, Argument(metavar="DIR", help="Where the files go (65 MB).")],
+    mirror: Annotated[str, Option(metavar="ADDRESS", help="In place of upstream's address.")] = "",
+    replace: Annotated[bool, Option("--replace", help="Overwrite files that differ.")] = False,
 ) -> None:
     """Download upstream's captions and labels at the pinned commit.
 
@@ -37,11 +34,11 @@ def fetch(
 
 @app.command()
 def export(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new directory.")],
-    attribute: Annotated[str, typer.Option(help="gender, race or age.")] = "gender",
+    directory: Annotated[Path, Argument(metavar="DIR", help="A new directory.")],
+    attribute: AttributeOption = "gender",
     corpus: CorpusOption = "auto",
     captioner: CaptionerOption = "",
-    images: Annotated[int, typer.Option(help="Images of the embedded corpus.")] = 4000,
+    images: ImagesOption = 4000,
 ) -> None:
     """Write a corpus as files that `relic audit` reads: COCO results, labels, human captions."""
     from relic.auditing.export import export as write
@@ -55,9 +52,9 @@ def export(
 @app.command()
 def check(
     directory: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="A data directory (default: RELIC_DATA).")
+        Path | None, Argument(metavar="[DIR]", help="Default: RELIC_DATA.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
+    as_json: Annotated[bool, Option("--json", help="For scripts.")] = False,
 ) -> None:
     """Say what is there, what is missing and what that disables.
 
@@ -68,9 +65,7 @@ def check(
 
     directory = directory or paths.real_data()
     if directory is None:
-        raise RelicError(
-            "no directory given and RELIC_DATA is not set", mend="relic data check DIR"
-        )
+        raise RelicError("no directory given, RELIC_DATA is not set", mend="relic data check DIR")
     report = check_files(directory)
     print(json.dumps(report.as_dict(), indent=1) if as_json else as_text(report))
     raise typer.Exit(0 if report.usable else 1)
@@ -90,15 +85,11 @@ def as_text(report) -> str:
     """The report as a person reads it."""
     found = any(a.images for a in report.attributes) or report.coco
     seal = f"fingerprint {report.fingerprint}" if found else "no captions found"
-    lines = [report.directory, seal, ""]
-    for a in report.attributes:
-        lines += _attribute_lines(a)
-    if report.coco:
-        files = ", ".join(f"{name} ({n:,} images)" for name, n in report.coco.items())
-        lines += ["", f"COCO annotations: {files}"]
-    disables = [m for m in report.missing if m["disables"]]
+    lines = [report.directory, seal, "", *(line for a in report.attributes for line in _lines(a))]
+    missing = [f"{m['path']}: disables {m['disables']}" for m in report.missing if m["disables"]]
     parts = {
-        "missing": [f"{m['path']}: disables {m['disables']}" for m in disables],
+        "COCO annotations": [f"{name} ({n:,} images)" for name, n in report.coco.items()],
+        "missing": missing,
         "other bytes than upstream's (relic data fetch DIR --replace)": report.modified,
         "broken": report.errors,
     }
@@ -110,18 +101,19 @@ def as_text(report) -> str:
     return "\n".join(lines)
 
 
-def _attribute_lines(a) -> list[str]:
+def _lines(a) -> list[str]:
     from relic.data.corpus import HUMAN_CAPTIONS
 
     if a.error or not a.images:
         return [f"{a.attribute:7} {'broken, see below' if a.error else 'no captions'}"]
     verdict = "as in the papers" if a.as_expected else f"the papers have {_counts(a.expected)}"
-    lines = [
-        f"{a.attribute:7} {a.images:,} images ({_counts(a.labels)}): {verdict}",
-        f"        {a.with_human_captions:,} with human captions ({_counts(a.with_human_captions_by_label)}); "
-        f"{a.with_fewer_than_five:,} of them with fewer than {HUMAN_CAPTIONS} of their own",
-        f"        {len(a.captioners)} captioners: {', '.join(a.captioners)}",
-    ]
+    covered = (
+        f"{a.with_human_captions:,} with human captions ({_counts(a.with_human_captions_by_label)})"
+    )
+    few = f"{a.with_fewer_than_five:,} of them with fewer than {HUMAN_CAPTIONS} of their own"
+    lines = [f"{a.attribute:7} {a.images:,} images ({_counts(a.labels)}): {verdict}"]
+    lines += [f"        {covered}; {few}"]
+    lines += [f"        {len(a.captioners)} captioners: {', '.join(a.captioners)}"]
     missing = ", ".join(a.missing_captioners)
     return [*lines, f"        missing captioners: {missing}"] if missing else lines
 

@@ -3,24 +3,23 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from relic.errors import RelicError
 
-CaptionerOption = Annotated[str, typer.Option(help="Captioners with commas; all by default.")]
-CorpusOption = Annotated[str, typer.Option(help="real, embedded (synthetic) or auto.")]
-EncoderOption = Annotated[str, typer.Option(help="BERT-type encoder: hub name or directory.")]
-CaptionSetOption = Annotated[
-    str, typer.Option(help="Caption set: standard, th10, masked_person, ...")
-]
-SeedsOption = Annotated[str, typer.Option(help="Seeds with commas, or `paper`: the papers' ten.")]
-SplitOption = Annotated[str, typer.Option(help="paired, upstream, unpaired or grouped.")]
+AttributeOption = Annotated[str, Option(help="gender, race or age.")]
+CaptionerOption = Annotated[str, Option(help="Captioners with commas; all by default.")]
+CaptionSetOption = Annotated[str, Option(help="Caption set: standard, th10, masked_person, ...")]
+CorpusOption = Annotated[str, Option(help="real, embedded (synthetic) or auto.")]
+EncoderOption = Annotated[str, Option(help="BERT-type encoder: hub name or directory.")]
+ImagesOption = Annotated[int, Option(help="Images of the embedded corpus.")]
+SchedulerOption = Annotated[str, Option(metavar="tcp://...", help="A Dask scheduler.")]
+SeedsOption = Annotated[str, Option(help="Seeds with commas, or `paper`: the papers' ten.")]
+SplitOption = Annotated[str, Option(help="paired, upstream, unpaired or grouped.")]
 StoreOption = Annotated[
-    Path | None,
-    typer.Option("--store", metavar="DIR", help="Store of runs (default: RELIC_RUNS, or runs/)."),
+    Path | None, Option(metavar="DIR", help="Store of runs (default: RELIC_RUNS, or runs/).")
 ]
-WorkersOption = Annotated[int, typer.Option(help="Processes on this machine, one thread each.")]
-SchedulerOption = Annotated[str, typer.Option(metavar="tcp://...", help="A Dask scheduler.")]
+WorkersOption = Annotated[int, Option(help="Processes on this machine, one thread each.")]
 
 
 def store_at(directory: Path | None):
@@ -33,13 +32,9 @@ def store_at(directory: Path | None):
 
 def numbers(option: str, text: str) -> list[int]:
     """Whole numbers with commas, each once."""
-    try:
-        found = list(dict.fromkeys(int(number) for number in text.split(",")))
-    except ValueError:
-        found = [-1]
-    if min(found) < 0:
+    if not all(number.strip().isdecimal() for number in text.split(",")):
         raise RelicError(f"{option} {text}", expected="whole numbers from 0, with commas")
-    return found
+    return list(dict.fromkeys(map(int, text.split(","))))
 
 
 def seed_numbers(text: str) -> list[int]:

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from relic.commands.options import StoreOption, store_at
 from relic.errors import RelicError
@@ -12,13 +13,11 @@ app = typer.Typer(help="Runs: show them, publish them, check them.", no_args_is_
 
 @app.command()
 def show(
-    attribute: Annotated[str, typer.Option(help="Only this attribute.")] = "",
-    classifier: Annotated[str, typer.Option(help="Only this classifier.")] = "",
-    captioner: Annotated[str, typer.Option(help="Only this captioner.")] = "",
-    source: Annotated[str, typer.Option(help="recorded or own.")] = "",
-    csv: Annotated[
-        bool, typer.Option("--csv", help="Tidy CSV of single runs; means otherwise.")
-    ] = False,
+    attribute: Annotated[str, Option(help="Only this attribute.")] = "",
+    classifier: Annotated[str, Option(help="Only this classifier.")] = "",
+    captioner: Annotated[str, Option(help="Only this captioner.")] = "",
+    source: Annotated[str, Option(help="recorded or own.")] = "",
+    csv: Annotated[bool, Option("--csv", help="Tidy CSV of single runs, not means.")] = False,
     store: StoreOption = None,
 ) -> None:
     """Print recorded runs and this machine's, scores in percent."""
@@ -27,12 +26,8 @@ def show(
     from relic.records.serve import PLAIN, Runs
 
     frame = load_runs(store_at(store))
-    asked = {
-        "attribute": attribute,
-        "classifier": classifier,
-        "captioner": captioner,
-        "source": source,
-    }
+    asked = {"attribute": attribute, "classifier": classifier}
+    asked |= {"captioner": captioner, "source": source}
     for column, value in asked.items():
         if value and value not in set(frame[column]):
             there = ", ".join(sorted(set(frame[column]))) or "none"
@@ -44,9 +39,8 @@ def show(
     print("scores in percent\n" + score_table(frame).to_string(index=False))
     paired = Runs(frame).where(**PLAIN).frame
     for name, part in paired.groupby("source"):
-        table = intervals(lic_table(part))
         print(f"\nLIC, {name}, percentage points, paired splits, 95 % intervals")
-        print(table.round(2).to_string(index=False))
+        print(intervals(lic_table(part)).round(2).to_string(index=False))
 
 
 @app.command()
@@ -71,17 +65,16 @@ def check_results() -> None:
     found = problems()
     print("\n".join(found) or "results/ is sound")
     table = progress(read(), read_recorded())
-    for row in table[table["recorded"] < table["of"]].to_dict("records"):
-        print(
-            f"{row['state']}: {row['grid']}; {row['attribute']}: {row['recorded']} of {row['of']}"
-        )
+    for grid, attribute, state, recorded, wanted in table.itertuples(index=False):
+        if recorded < wanted:
+            print(f"{state}: {grid}; {attribute}: {recorded} of {wanted}")
     raise typer.Exit(1 if found else 0)
 
 
 def claims(
-    source: Annotated[str, typer.Option(help="Only this source: turk2023, recorded, ...")] = "",
-    claim: Annotated[str, typer.Option(help="Only this claim: 1, 2, 3 or 4.")] = "",
-    csv: Annotated[bool, typer.Option("--csv", help="Tidy CSV; lines otherwise.")] = False,
+    source: Annotated[str, Option(help="Only this source: turk2023, recorded, ...")] = "",
+    claim: Annotated[str, Option(help="Only this claim: 1, 2, 3 or 4.")] = "",
+    csv: Annotated[bool, Option("--csv", help="Tidy CSV; lines otherwise.")] = False,
 ) -> None:
     """Judge the four claims on every source: the papers and our recorded runs.
 
@@ -95,9 +88,8 @@ def claims(
 
     table = judge_all()
     known = ", ".join(table["source"].unique())
-    table = table[
-        table["claim"].str.startswith(claim) & (table["source"].eq(source) | (source == ""))
-    ]
+    table = table[table["claim"].str.startswith(claim)]
+    table = table[table["source"] == source] if source else table
     if table.empty:
         raise RelicError(f"nothing on claim {claim or 'any'} from {source!r}", expected=known)
     if csv:
@@ -105,7 +97,6 @@ def claims(
         return
     for row in table.to_dict("records"):
         where = f"claim {row['claim']}, {row['attribute']}, {row['classifier']}; {row['source']}"
+        shown = span(row["estimate"], row["low"], row["high"])
         print(f"{SYMBOLS[row['word']]} {row['word']}: {where}")
-        print(
-            f"    {row['statement']} {row['whose']}: {span(row['estimate'], row['low'], row['high'])}"
-        )
+        print(f"    {row['statement']} {row['whose']}: {shown}")

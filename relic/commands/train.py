@@ -3,62 +3,40 @@
 from functools import cache
 from typing import Annotated
 
-import typer
+from typer import Option
 
-from relic.commands.options import (
-    CaptionerOption,
-    CaptionSetOption,
-    CorpusOption,
-    EncoderOption,
-    SchedulerOption,
-    SeedsOption,
-    SplitOption,
-    StoreOption,
-    WorkersOption,
-    numbers,
-    seed_numbers,
-    store_at,
-)
+from relic.commands import options
+from relic.commands.options import numbers, seed_numbers, store_at
 from relic.errors import RelicError
 
 
 def sweep(
-    attribute: Annotated[
-        str, typer.Option(help="gender, race, age; several with commas.")
-    ] = "gender",
+    attribute: Annotated[str, Option(help="gender, race, age; several with commas.")] = "gender",
     classifier: Annotated[
-        str, typer.Option(help="linear, lstm, bert-ft, bert-pre; several with commas.")
+        str, Option(help="linear, lstm, bert-ft, bert-pre; several with commas.")
     ] = "linear",
-    captioner: CaptionerOption = "",
-    side: Annotated[str, typer.Option(help="model (LIC_M), human (LIC_D) or both.")] = "both",
-    seeds: SeedsOption = "0,12,100",
-    caption_indices: Annotated[str, typer.Option(help="Human captions with commas.")] = "0,1,2,3,4",
-    split: SplitOption = "paired",
-    vocabulary: Annotated[str, typer.Option(help="captioner, human-top-n or none.")] = "captioner",
-    caption_set: CaptionSetOption = "standard",
-    recipe: Annotated[
-        str, typer.Option(help="Recipe of the classifier; its first by default.")
-    ] = "",
-    batching: Annotated[str, typer.Option(help="Batching of the classifier.")] = "",
-    encoder: EncoderOption = "",
-    labels: Annotated[str, typer.Option(help="true, permuted or noisy:RATE.")] = "true",
-    size: Annotated[
-        int, typer.Option(help="Images of the balanced set; 0 takes all there are.")
-    ] = 0,
-    calibrated: Annotated[
-        bool, typer.Option("--calibrated", help="Also fit a temperature.")
-    ] = False,
+    captioner: options.CaptionerOption = "",
+    side: Annotated[str, Option(help="model (LIC_M), human (LIC_D) or both.")] = "both",
+    seeds: options.SeedsOption = "0,12,100",
+    caption_indices: Annotated[str, Option(help="Human captions with commas.")] = "0,1,2,3,4",
+    split: options.SplitOption = "paired",
+    vocabulary: Annotated[str, Option(help="captioner, human-top-n or none.")] = "captioner",
+    caption_set: options.CaptionSetOption = "standard",
+    recipe: Annotated[str, Option(help="Recipe of the classifier; its first by default.")] = "",
+    batching: Annotated[str, Option(help="Batching of the classifier.")] = "",
+    encoder: options.EncoderOption = "",
+    labels: Annotated[str, Option(help="true, permuted or noisy:RATE.")] = "true",
+    size: Annotated[int, Option(help="Images of the balanced set; 0 takes all there are.")] = 0,
+    calibrated: Annotated[bool, Option("--calibrated", help="Also fit a temperature.")] = False,
     grid_name: Annotated[
-        str, typer.Option("--grid", metavar="NAME", help="A grid of results/grid.yml instead.")
+        str, Option("--grid", metavar="NAME", help="A grid of results/grid.yml instead.")
     ] = "",
-    corpus: CorpusOption = "auto",
-    corpus_images: Annotated[int, typer.Option(help="Images of the embedded corpus.")] = 4000,
-    workers: WorkersOption = 1,
-    scheduler: SchedulerOption = "",
-    again: Annotated[
-        bool, typer.Option("--again", help="Also runs that results/ has recorded already.")
-    ] = False,
-    store: StoreOption = None,
+    corpus: options.CorpusOption = "auto",
+    corpus_images: options.ImagesOption = 4000,
+    workers: options.WorkersOption = 1,
+    scheduler: options.SchedulerOption = "",
+    again: Annotated[bool, Option("--again", help="Also what results/ has recorded.")] = False,
+    store: options.StoreOption = None,
 ) -> None:
     """Train classifiers: every combination that the store lacks.
 
@@ -72,26 +50,23 @@ def sweep(
 
     if workers < 1:
         raise RelicError(f"--workers {workers}", expected="at least 1")
-    names, runs = [] if grid_name else attribute.split(","), []
-    corpora = [load_corpus(name, corpus, images=corpus_images) for name in names]
+    if side not in ("model", "human", "both"):
+        raise RelicError(f"--side {side}", expected="model, human or both")
     shared = {"classifier": classifier.split(","), "seed": seed_numbers(seeds), "split": split}
     shared |= {"recipe": recipe, "batching": batching, "encoder": encoder, "labels": labels}
     shared |= {"calibrated": calibrated, "size": size}
-    if captioner:
-        shared["captioner"] = captioner.split(",")
+    shared |= {"captioner": captioner.split(",")} if captioner else {}
+    index = numbers("--caption-indices", caption_indices)
+    model = {"side": "model", "caption_set": caption_set}
+    human = {"side": "human", "caption_index": index, "vocabulary": vocabulary}
     if grid_name:
         load = cache(lambda name, attribute: load_corpus(attribute, name))
         runs = grid_runs(load, grid_name)
-        corpora = [load(*about) for about in {(run.corpus, run.attribute) for run in runs}]
-    for found in corpora if not grid_name else ():
-        if side in ("model", "both"):
-            runs += grid(found, caption_set=caption_set, **shared)
-        if side in ("human", "both"):
-            index = numbers("--caption-indices", caption_indices)
-            human = {"side": "human", "caption_index": index, "vocabulary": vocabulary}
-            runs += grid(found, **human, **shared)
-    if not runs:
-        raise RelicError(f"--side {side}", expected="model, human or both")
+        corpora = [load(*place) for place in {(run.corpus, run.attribute) for run in runs}]
+    else:
+        corpora = [load_corpus(name, corpus, images=corpus_images) for name in attribute.split(",")]
+        sides = [shared | asked for asked in (model, human) if side in (asked["side"], "both")]
+        runs = [run for source in corpora for asked in sides for run in grid(source, **asked)]
     kept, recorded = store_at(store), set() if again else set(read_recorded()["key"])
     wanted = [run for run in runs if run.key not in recorded]
     new = compute(corpora, wanted, kept, workers=workers, scheduler=scheduler)
@@ -100,23 +75,23 @@ def sweep(
 
 
 def attribute(
-    captioner: CaptionerOption = "",
-    classifier: Annotated[str, typer.Option(help="lstm, bert-ft; both with a comma.")] = "lstm",
-    seeds: SeedsOption = "0",
-    split: SplitOption = "upstream",
-    caption_set: CaptionSetOption = "standard",
-    attribute: Annotated[str, typer.Option(help="gender, race or age.")] = "gender",
-    encoder: EncoderOption = "",
-    steps: Annotated[int, typer.Option(help="Steps; 0: the classifier's own.")] = 0,
-    checked: Annotated[int, typer.Option(help="Captions also done with 500 steps.")] = 20,
-    corpus: CorpusOption = "auto",
+    captioner: options.CaptionerOption = "",
+    classifier: Annotated[str, Option(help="lstm, bert-ft; both with a comma.")] = "lstm",
+    seeds: options.SeedsOption = "0",
+    split: options.SplitOption = "upstream",
+    caption_set: options.CaptionSetOption = "standard",
+    attribute: options.AttributeOption = "gender",
+    encoder: options.EncoderOption = "",
+    steps: Annotated[int, Option(help="Steps; 0: the classifier's own.")] = 0,
+    checked: Annotated[int, Option(help="Captions also done with 500 steps.")] = 20,
+    corpus: options.CorpusOption = "auto",
     record: Annotated[
-        bool, typer.Option("--record", help="Add numbers and words to results/attribution/.")
+        bool, Option("--record", help="Add numbers and words to results/attribution/.")
     ] = False,
     quote: Annotated[
-        bool, typer.Option("--quote", help="With --record: also two images' captions, six at most.")
+        bool, Option("--quote", help="With --record: also two images' captions, six at most.")
     ] = False,
-    store: StoreOption = None,
+    store: options.StoreOption = None,
 ) -> None:
     """Train and attribute: integrated gradients of every run that the store lacks.
 

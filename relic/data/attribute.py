@@ -52,9 +52,7 @@ class Attribute(BaseModel):
 
 def known_attributes() -> list[str]:
     """Names of the attributes that ship with the package."""
-    return [
-        name for name in ("gender", "race", "age") if (paths.ATTRIBUTES / f"{name}.yml").exists()
-    ]
+    return ["gender", "race", "age"]
 
 
 @cache
@@ -66,17 +64,14 @@ def load_attribute(name: str | Path) -> Attribute:
     """
     file = Path(name) if str(name).endswith((".yml", ".yaml")) else paths.ATTRIBUTES / f"{name}.yml"
     if not file.is_file():
-        raise RelicError(
-            f"unknown attribute {str(name)!r}",
-            expected=f"one of {', '.join(known_attributes())}, or the path of a YAML file",
-        )
+        known = ", ".join(known_attributes())
+        expected = f"one of {known}, or the path of a YAML file"
+        raise RelicError(f"unknown attribute {str(name)!r}", expected=expected)
     try:
         return Attribute(**_plain_yaml(file))
     except (yaml.YAMLError, TypeError, ValueError, OSError, RecursionError) as error:
-        raise RelicError(
-            f"{file} does not describe an attribute: {error}",
-            expected=f"the fields of {paths.ATTRIBUTES.name}/gender.yml",
-        ) from error
+        found = f"{file} does not describe an attribute: {error}"
+        raise RelicError(found, expected="the fields of attributes/gender.yml") from error
 
 
 def _plain_yaml(file: Path) -> dict:

@@ -29,17 +29,15 @@ def registry() -> dict[str, dict]:
 @lru_cache(maxsize=4)
 def _read(own: Path | None) -> dict[str, dict]:
     found: dict[str, dict] = {}
-    for file in [paths.CAPTIONERS, *([own] if own and own.is_file() else [])]:
+    for file in filter(Path.is_file, filter(None, (paths.CAPTIONERS, own))):
         try:
             rows = yaml.safe_load(file.read_text(encoding="utf-8"))
             wrong = [key for key, about in rows.items() if key in found or not _sound(about)]
         except (yaml.YAMLError, UnicodeDecodeError, AttributeError) as error:
             raise RelicError(f"{file}: {error}", expected="a row a captioner") from error
         if wrong:
-            raise RelicError(
-                f"{file}: {', '.join(map(str, wrong))}",
-                expected=f"a key of its own; name, images and file; of the fields {', '.join(FIELDS)}",
-            )
+            expected = f"a key of its own; name, images and file; of the fields {', '.join(FIELDS)}"
+            raise RelicError(f"{file}: {', '.join(map(str, wrong))}", expected=expected)
         found |= rows
     return found
 

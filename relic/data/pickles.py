@@ -18,16 +18,12 @@ from relic.errors import RelicError
 
 LARGEST = 500_000_000  # bytes; upstream's largest pickle has 3 MB
 MEND = "relic data fetch DIR --replace (or copy the file again), then relic data check DIR"
-PLAIN = frozenset(
-    "PROTO FRAME STOP MARK NONE NEWTRUE NEWFALSE INT LONG BININT BININT1 BININT2 LONG1 LONG4 FLOAT "
-    "BINFLOAT STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8 "
-    "BINBYTES SHORT_BINBYTES BINBYTES8 "
-    "EMPTY_LIST LIST APPEND APPENDS EMPTY_DICT DICT SETITEM SETITEMS PUT BINPUT LONG_BINPUT MEMOIZE "
-    "GET BINGET LONG_BINGET".split()
-)
-CODE = frozenset(
-    "GLOBAL STACK_GLOBAL INST EXT1 EXT2 EXT4 REDUCE OBJ NEWOBJ NEWOBJ_EX BUILD".split()
-)
+PLAIN = """
+PROTO FRAME STOP MARK NONE NEWTRUE NEWFALSE INT LONG BININT BININT1 BININT2 LONG1 LONG4 FLOAT BINFLOAT
+STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8 BINBYTES SHORT_BINBYTES
+BINBYTES8 EMPTY_LIST LIST APPEND APPENDS EMPTY_DICT DICT SETITEM SETITEMS PUT BINPUT LONG_BINPUT MEMOIZE
+GET BINGET LONG_BINGET""".split()
+CODE = "GLOBAL STACK_GLOBAL INST EXT1 EXT2 EXT4 REDUCE OBJ NEWOBJ NEWOBJ_EX BUILD".split()
 
 
 class _RefusedError(Exception):
@@ -54,9 +50,8 @@ def read_pickle(file: Path) -> list:
     except FileNotFoundError as error:
         raise RelicError(f"{file} does not exist", mend=MEND.replace(" --replace", "")) from error
     except OSError as error:
-        raise RelicError(
-            f"{file} cannot be read: {error.strerror}", expected="a file", mend=MEND
-        ) from error
+        unread = f"{file} cannot be read: {error.strerror}"
+        raise RelicError(unread, expected="a file", mend=MEND) from error
     found = plain_values(content, file)
     if not isinstance(found, list):
         raise RelicError(f"{file} holds a {type(found).__name__}", expected="a list", mend=MEND)

@@ -175,9 +175,7 @@ def same_order(lic: pd.DataFrame) -> Verdict:
     """Claim 1: the least agreement of any two classifiers is above `ALIKE`."""
     pairs = agreement(lic)
     if pairs.empty:
-        raise RelicError(
-            "claim 1 needs two classifiers with two splits or more of three captioners"
-        )
+        raise RelicError("claim 1 needs two classifiers, two splits or more of three captioners")
     least = pairs.loc[pairs["correlation"].idxmin()]
     words = [judge(Interval(r.correlation, r.low, r.high), above=ALIKE) for r in pairs.itertuples()]
     word = SUPPORTED if set(words) == {SUPPORTED} else REFUTED if REFUTED in words else UNDECIDED
@@ -240,8 +238,6 @@ def _noise(x: pd.DataFrame, y: pd.DataFrame) -> np.ndarray:
 
 def _opposite(x: pd.DataFrame, y: pd.DataFrame, one: str, two: str) -> bool:
     """Do two classifiers surely order two captioners oppositely?"""
-    signs = []
-    for values in (x, y):
-        _, low, high = estimate((values[one] - values[two]).to_numpy()).interval()
-        signs.append(1 if low > 0 else -1 if high < 0 else 0)
+    found = [estimate((values[one] - values[two]).to_numpy()).interval() for values in (x, y)]
+    signs = [int(each.low > 0) - int(each.high < 0) for each in found]
     return signs[0] * signs[1] < 0

@@ -8,19 +8,21 @@ and standard deviations over ten. `seen`: `all` test captions, or those that tra
 `human`: which human captions of an image LIC_D is the mean over, each by a run of its own.
 """
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
 from relic.data.captioners import display_names, in_order
 from relic.errors import RelicError
 from relic.judge.stats import Estimate, Interval, estimate, from_spread, ratio_bootstrap
+from relic.measure.classifiers.base import RECIPES
 
 ALL, UNSEEN, AS_WRITTEN = "all", "unseen", "unseen as written"
 SEEN = {ALL: "", UNSEEN: "unseen", AS_WRITTEN: "unseen_raw"}  # the column of outcomes
 KIND = ["corpus", "attribute", "classifier", "seen"]  # what the rows of one comparison share
 COLUMNS = [*KIND, "captioner", "seed", "lic_model", "lic_data", "lic", "n_test", "human"]
 SCORES = ("score", "auc", "bits")  # LIC; area under the ROC curve, percent; V-information, bits
-RECIPES = {"linear": "C=0.1", "lstm": "upstream", "bert-ft": "1e-5x5", "bert-pre": "5e-5x20"}
 
 
 def lic_table(runs, *, of: str = "score", seen: str = ALL) -> pd.DataFrame:
@@ -37,14 +39,12 @@ def lic_table(runs, *, of: str = "score", seen: str = ALL) -> pd.DataFrame:
     if seen == ALL:
         if of == "bits":  # balanced classes: one bit less the cross-entropy
             frame = frame.assign(bits=1 - frame["log_loss"] / np.log(2))
-        model, human = (frame[frame["side"] == side] for side in ("model", "human"))
-        model = model.groupby(keys, sort=False).agg(
-            lic_model=(of, "mean"), n_test=("n_test", "mean")
-        )
-        data = human.groupby(keys, sort=False).agg(lic_data=(of, "mean"))
+        sides = (frame[frame["side"] == side] for side in ("model", "human"))
+        model, data = (side.groupby(keys, sort=False)[[of, "n_test"]].mean() for side in sides)
+        model, data = model.rename(columns={of: "lic_model"}), data[of].rename("lic_data")
     else:
         model, data = _matched(frame, runs.outcomes, keys, SEEN[seen])
-        human = frame[frame["side"] == "human"]
+    human = frame[frame["side"] == "human"]
     listed = human.groupby(keys)["caption_index"].agg(lambda k: ", ".join(map(str, sorted(set(k)))))
     both = model.join(data, how="inner").join(listed.rename("human")).reset_index()
     both["captioner"] = _named(runs, both["captioner"])
@@ -53,16 +53,13 @@ def lic_table(runs, *, of: str = "score", seen: str = ALL) -> pd.DataFrame:
 
 def _matched(frame: pd.DataFrame, outcomes: pd.DataFrame, keys: list[str], column: str):
     """Both sides' mean score on the test images whose generated caption is unseen in training."""
-    told = outcomes.merge(frame[["key", "side", *keys]], on="key")
-    model = told[told["side"] == "model"]
-    model = model[model[column]]
+    tested = outcomes.merge(frame[["key", "side", *keys]], on="key")
+    model = tested[(tested["side"] == "model") & tested[column]]
     images = model[[*keys, "image_id"]].drop_duplicates()
-    human = told[told["side"] == "human"].merge(images, on=[*keys, "image_id"])
-    model = model.groupby(keys, sort=False).agg(
-        lic_model=("score", "mean"), n_test=("score", "size")
-    )
+    human = tested[tested["side"] == "human"].merge(images, on=[*keys, "image_id"])
     human = human.groupby([*keys, "key"])["score"].mean()  # each human caption counts alike
-    return model, human.groupby(keys).mean().rename("lic_data").to_frame()
+    model = model.groupby(keys, sort=False)["score"].agg(lic_model="mean", n_test="size")
+    return model, human.groupby(keys).mean().rename("lic_data")
 
 
 def _named(runs, keys: pd.Series) -> pd.Series:
@@ -83,18 +80,11 @@ def image_intervals(runs, wanted: dict[str, dict[str, float]]) -> dict[str, Inte
     keys = ["image_id", "captioner", "side"]
     scores = runs.outcomes.merge(kept, on="key").groupby(keys)["score"]
     wide = scores.agg(["sum", "count"]).unstack(keys[1:], fill_value=0)
-    columns = list(wide["sum"].columns)
-    known = {
-        name: parts
-        for name, parts in wanted.items()
-        if all((captioner, side) in columns for captioner in parts for side in ("model", "human"))
-    }
+    columns, sign = list(wide["sum"].columns), {"model": 1, "human": -1}
+    known = {name: w for name, w in wanted.items() if set(product(w, sign)) <= set(columns)}
     if not known:
         return {}
-    signs = [
-        [parts.get(captioner, 0) * (1 if side == "model" else -1) for captioner, side in columns]
-        for parts in known.values()
-    ]
+    signs = [[w.get(name, 0) * sign[side] for name, side in columns] for w in known.values()]
     sums, counts = (wide[name].to_numpy("float32") for name in ("sum", "count"))
     return dict(zip(known, ratio_bootstrap(sums, counts, np.array(signs)), strict=True))
 
@@ -105,9 +95,8 @@ def model_table(runs) -> pd.DataFrame:
     frame = frame[frame["side"] == "model"]
     frame = frame.assign(classifier=labelled(frame), seen=ALL)
     frame["captioner"] = _named(runs, frame["captioner"])
-    return frame.rename(columns={"score": "lic_model"})[
-        [*KIND, "captioner", "seed", "lic_model", "n_test"]
-    ]
+    columns = [*KIND, "captioner", "seed", "lic_model", "n_test"]
+    return frame.rename(columns={"score": "lic_model"})[columns]
 
 
 def intervals(lic: pd.DataFrame, quantity: str = "lic") -> pd.DataFrame:
@@ -145,10 +134,8 @@ def difference(lic: pd.DataFrame, first: str, second: str, quantity: str = "lic"
     """First minus second captioner: split by split where there are splits, else as independent."""
     a, b = (lic[lic["captioner"] == name] for name in (first, second))
     if a.empty or b.empty:
-        raise RelicError(
-            f"{first if a.empty else second} is not among the captioners",
-            expected=", ".join(in_order(lic["captioner"].unique())),
-        )
+        found = f"{first if a.empty else second} is not among the captioners"
+        raise RelicError(found, expected=", ".join(in_order(lic["captioner"].unique())))
     if a["seed"].notna().all():
         return estimate((a.set_index("seed")[quantity] - b.set_index("seed")[quantity]).dropna())
     return _estimate(a, quantity).minus(_estimate(b, quantity))
@@ -183,6 +170,4 @@ def classifier_label(run: dict) -> str:
 def labelled(runs: pd.DataFrame) -> list[str]:
     """The label of each run."""
     parts = ["classifier", "encoder", "recipe", "batching", "split"]
-    each = list(runs[parts].itertuples(index=False, name=None))
-    known = {one: classifier_label(dict(zip(parts, one, strict=True))) for one in set(each)}
-    return [known[one] for one in each]
+    return [classifier_label(run) for run in runs[parts].to_dict("records")]

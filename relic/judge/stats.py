@@ -177,9 +177,8 @@ def ratio_bootstrap(
 
     for start in range(0, draws, 250):
         drawn = rng.integers(n, size=(min(250, draws - start), n))
-        found.append(
-            value(np.array([np.bincount(row, minlength=n) for row in drawn], dtype="float32"))
-        )
+        times = [np.bincount(row, minlength=n) for row in drawn]
+        found.append(value(np.array(times, dtype="float32")))
     low, high = np.nanquantile(np.concatenate(found), [0.025, 0.975], axis=0)
     means = value(np.ones((1, n)))[0]
     return [Interval(*map(float, each)) for each in zip(means, low, high, strict=True)]

@@ -7,9 +7,10 @@ import hashlib
 import json
 import random
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -62,20 +63,18 @@ def raw_captions(corpus: Corpus, reading: Reading) -> pd.Series:
 
 def _shared(corpus: Corpus, reading: Reading) -> pd.Series:
     """Captions of masked images, or of the whole ones, on the images that all masked sets share."""
-    sets = corpus.caption_sets(reading.captioner)
-    masked = [name for name in sets if name.startswith(MASKED)]
     wanted = "standard" if reading.caption_set == UNMASKED else reading.caption_set
     texts = corpus.captions(reading.captioner, wanted)
-    for name in masked:
-        texts = texts[texts.index.isin(corpus.captions(reading.captioner, name).index)]
+    for name in corpus.caption_sets(reading.captioner):
+        if name.startswith(MASKED):
+            texts = texts[texts.index.isin(corpus.captions(reading.captioner, name).index)]
     return texts.astype(object)
 
 
-def masked_by(about: Attribute, texts: Iterable[str]) -> list[str]:
-    """Captions in lower case with the attribute's words masked by its own token."""
-    return masked_captions(
-        texts, about.masked_words, about.mask_token, lowercase=True, tokens_by=about.tokenizer
-    )
+def masked_by(about: Attribute, texts: Iterable[str], **options) -> list[str]:
+    """Captions with the attribute's words masked; in lower case, by its own token, if nothing else is asked for."""
+    chosen: dict[str, Any] = {"lowercase": True, "mask_token": about.mask_token} | options
+    return masked_captions(texts, about.masked_words, tokens_by=about.tokenizer, **chosen)
 
 
 def vocabulary(corpus: Corpus, reading: Reading) -> tuple[str, ...] | None:
@@ -88,8 +87,7 @@ def vocabulary(corpus: Corpus, reading: Reading) -> tuple[str, ...] | None:
             expected="model_vocab/ beside the captions",
             mend="relic data fetch DIR, or vocabulary none",
         )
-    own = corpus.vocabularies[reading.captioner] or _own_words(corpus, reading.captioner)
-    share = _own_share(corpus, reading.captioner)
+    own, share = _own_vocabulary(corpus, reading.captioner)
     if share < OWN_WORDS:
         raise RelicError(
             f"the vocabulary of {reading.captioner} covers {100 * share:.0f} % of its own words",
@@ -106,21 +104,16 @@ def own_words(captions: Iterable[str], about: Attribute) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def _own_words(corpus: Corpus, captioner: str) -> tuple[str, ...]:
-    return own_words(corpus.captions(captioner), corpus.attribute)
-
-
-@lru_cache(maxsize=64)
-def _own_share(corpus: Corpus, captioner: str) -> float:
-    """Share of a captioner's own tokens that its vocabulary holds.
+def _own_vocabulary(corpus: Corpus, captioner: str) -> tuple[tuple[str, ...], float]:
+    """A captioner's vocabulary, and the share of its own tokens that this holds.
 
     Upstream built the vocabularies on gender-masked captions: gender words do not count against them.
     """
-    about, texts = corpus.attribute, corpus.captions(captioner).drop_duplicates().iloc[:2000]
-    own = corpus.vocabularies[captioner] or _own_words(corpus, captioner)
+    about, texts = corpus.attribute, corpus.captions(captioner)
+    own = corpus.vocabularies[captioner] or own_words(texts, about)
     known = {*own, about.mask_token, *load_attribute("gender").masked_words}
-    masked = masked_by(about, texts)
-    return float(np.mean([token in known for caption in masked for token in caption.split()]))
+    tokens = " ".join(masked_by(about, texts.drop_duplicates().iloc[:2000])).split()
+    return own, float(np.mean([token in known for token in tokens]))
 
 
 @lru_cache(maxsize=32)
@@ -133,16 +126,14 @@ def _frequent(corpus: Corpus, size: int) -> tuple[str, ...]:
 @lru_cache(maxsize=16)
 def read_captions(corpus: Corpus, reading: Reading, form: TextForm) -> pd.Series:
     """Captions by image id, masked and aligned, in the form a classifier reads."""
-    about, texts = corpus.attribute, raw_captions(corpus, reading)
-    token, words = form.mask_token or about.mask_token, vocabulary(corpus, reading)
-    masked = masked_captions(
+    texts, lowercase = raw_captions(corpus, reading), form.lowercase_generated
+    masked = masked_by(
+        corpus.attribute,
         texts,
-        about.masked_words,
-        token,
-        lowercase=reading.side == "human" or form.lowercase_generated,
-        vocabulary=words,
+        mask_token=form.mask_token or corpus.attribute.mask_token,
+        lowercase=lowercase or reading.side == "human",
+        vocabulary=vocabulary(corpus, reading),
         unknown=form.unknown,
-        tokens_by=about.tokenizer,
     )
     return pd.Series(masked, index=texts.index, dtype=object)
 
@@ -158,20 +149,23 @@ def masked(
     reading = Reading(side, captioner, caption_index=caption_index, vocabulary=vocabulary)
     said, read = raw_captions(corpus, reading), read_captions(corpus, reading, TextForm())
     label = corpus.labels.map(dict(enumerate(corpus.attribute.classes))).reindex(said.index)
-    columns = {"label": label, "caption": said, "as the classifier reads it": read}
-    return pd.DataFrame(columns)
+    return pd.DataFrame({"label": label, "caption": said, "as the classifier reads it": read})
 
 
 @lru_cache(maxsize=256)
 def usable_labels(corpus: Corpus, reading: Reading, policy: str, size: int, seed: int) -> pd.Series:
     """Classes of the images a run may use, in row order; `size` of them if that is not 0."""
-    labels = corpus.labels.reindex(raw_captions(corpus, reading).index).dropna().astype("int64")
-    if policy in TOGETHER:
-        labels = labels[labels.index.isin(_common(corpus))]
+    labels = _labelled(corpus, reading, policy in TOGETHER)
     if size:
         labels = _subsample(labels, size, seed)
     check_labels(labels, policy)
     return labels
+
+
+def _labelled(corpus: Corpus, reading: Reading, together: bool) -> pd.Series:
+    """Classes of the captions' images in row order; of those that every caption set has."""
+    labels = corpus.labels.reindex(raw_captions(corpus, reading).index).dropna().astype("int64")
+    return labels[labels.index.isin(_common(corpus))] if together else labels
 
 
 @lru_cache(maxsize=16)
@@ -189,9 +183,8 @@ def _subsample(labels: pd.Series, size: int, seed: int) -> pd.Series:
     for value in (0, 1):
         ids = sorted(labels.index[labels == value].tolist())
         if len(ids) < half:
-            raise RelicError(
-                f"size {size}: class {value} has {len(ids)} images", expected=str(half)
-            )
+            found = f"size {size}: class {value} has {len(ids)} images"
+            raise RelicError(found, expected=str(half))
         kept.update(rng.sample(ids, half))
     return labels[labels.index.isin(kept)]
 
@@ -213,12 +206,10 @@ def fingerprint(corpus: Corpus, reading: Reading, policy: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _text_digest(corpus: Corpus, reading: Reading, together: bool) -> str:
-    texts = raw_captions(corpus, reading)
-    labels = corpus.labels.reindex(texts.index).dropna().astype("int64")
-    if together:
-        labels = labels[labels.index.isin(_common(corpus))]
-    columns = (labels.index.tolist(), labels.tolist(), texts.loc[labels.index].tolist())
-    rows = [f"{i}\x1f{y}\x1f{t}" for i, y, t in zip(*columns, strict=True)]
+    labels = _labelled(corpus, reading, together)
+    texts = raw_captions(corpus, reading).loc[labels.index].tolist()
+    pairs = zip(labels.items(), texts, strict=True)
+    rows = [f"{image_id}\x1f{y}\x1f{text}" for (image_id, y), text in pairs]
     return hashlib.sha256("\x1e".join(rows).encode()).hexdigest()
 
 
@@ -234,14 +225,14 @@ def prepare(
     *,
     policy: str,
     seed: int,
-    size: int = 0,
-    labels: str = "true",
+    size=0,
+    labels="true",
 ) -> Material:
     """Split, and mark what of the test side the training side holds already."""
     usable = usable_labels(corpus, reading, policy, size, seed if size else 0)
-    raw, masked = raw_captions(corpus, reading), read_captions(corpus, reading, form)
-    grouped = policy == "grouped"
-    groups = read_captions(corpus, _grouped_by(reading), TextForm()) if grouped else None
+    raw, masked, groups = raw_captions(corpus, reading), read_captions(corpus, reading, form), None
+    if policy == "grouped":
+        groups = read_captions(corpus, _grouped_by(reading), TextForm())
     classes = learned_classes(usable, labels, seed)  # before the split, which balances them
     sides = split(classes, policy, seed, groups=groups)
     at = [raw.index.get_indexer(side) for side in (sides.train, sides.test)]
@@ -265,18 +256,15 @@ def learned_classes(labels: pd.Series, how: str, seed: int) -> pd.Series:
     if how == "permuted":
         return pd.Series(rng.permutation(ids.to_numpy()), index=ids.index).loc[labels.index]
     flipped = rng.random(len(ids)) < noise_rate(how)
-    found = (ids ^ flipped).astype("int64").loc[labels.index]
-    return 1 - found if found.mean() > 0.5 else found  # class 1 stays the rarer
+    noisy = (ids ^ flipped).astype("int64").loc[labels.index]
+    return 1 - noisy if noisy.mean() > 0.5 else noisy  # class 1 stays the rarer
 
 
 def noise_rate(labels: str) -> float:
     """The rate of `noisy:RATE`."""
-    name, _, rate = labels.partition(":")
-    try:
-        if name == "noisy" and 0 <= float(rate) <= 0.5:
-            return float(rate)
-    except ValueError:
-        pass
-    raise RelicError(
-        f"labels {labels!r}", expected="true, permuted, or noisy:RATE with RATE up to 0.5"
-    )
+    with suppress(ValueError):
+        rate = float(labels.removeprefix("noisy:"))
+        if labels.startswith("noisy:") and 0 <= rate <= 0.5:
+            return rate
+    expected = "true, permuted, or noisy:RATE with RATE up to 0.5"
+    raise RelicError(f"labels {labels!r}", expected=expected)

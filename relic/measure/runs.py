@@ -8,7 +8,7 @@ import hashlib
 import json
 import time
 from dataclasses import dataclass, fields, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -61,15 +61,18 @@ class Run:
     @property
     def key(self) -> str:
         """Name of the run in a store."""
-        told = {name: value for name, value in vars(self).items() if value != _DEFAULTS[name]}
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+        stated = {name: value for name, value in vars(self).items() if value != _DEFAULTS[name]}
+        return hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()[:32]
 
     @property
     def reading(self) -> Reading:
         """Which captions it reads."""
-        return Reading(
-            self.side, self.captioner, self.caption_set, self.caption_index, self.vocabulary
-        )
+        return Reading(*(getattr(self, name) for name in Reading._fields))
+
+    @property
+    def options(self) -> dict[str, str]:
+        """How its classifier is made."""
+        return {"recipe": self.recipe, "batching": self.batching, "encoder": self.encoder}
 
 
 _DEFAULTS = {field.name: field.default for field in fields(Run)}
@@ -113,11 +116,9 @@ def complete(corpus: str, attribute: str, captioner: str, classifier: str, **opt
 def _check(run: Run, corpus: Corpus) -> None:
     where = f"{corpus.name}, {corpus.attribute.name}"
     if run.captioner not in corpus.captioners:
-        raise RelicError(
-            f"{where}: unknown captioner {run.captioner!r}",
-            expected=f"one of {', '.join(corpus.captioners)}",
-        )
-    check_options(run.classifier, run.recipe, run.batching, run.encoder)
+        known = ", ".join(corpus.captioners)
+        raise RelicError(f"{where}: unknown captioner {run.captioner!r}", expected=known)
+    check_options(run.classifier, **run.options)
     if run.side not in ("model", "human"):
         raise RelicError(f"side {run.side!r}", expected="model or human")
     if run.side == "human":
@@ -137,15 +138,15 @@ def _check(run: Run, corpus: Corpus) -> None:
 def fit(corpus: Corpus, run: Run) -> tuple[Classifier, Material]:
     """The trained classifier of a run, and what it read."""
     form = classifier_type(run.classifier).text_form
-    material = prepare(
-        corpus, run.reading, form, policy=run.split, seed=run.seed, size=run.size, labels=run.labels
-    )
-    model = classifier(run.classifier, **_options(run))
+    how: dict[str, Any] = {
+        "policy": run.split,
+        "seed": run.seed,
+        "size": run.size,
+        "labels": run.labels,
+    }
+    material = prepare(corpus, run.reading, form, **how)
+    model = classifier(run.classifier, **run.options)
     return model.fit(material.train, material.train_classes, run.seed), material
-
-
-def _options(run: Run) -> dict[str, str]:
-    return {"recipe": run.recipe, "batching": run.batching, "encoder": run.encoder}
 
 
 def compute(corpus: Corpus, run: Run) -> Outcome:
@@ -159,12 +160,8 @@ def compute(corpus: Corpus, run: Run) -> Outcome:
         temperature = held_out_temperature(run, material)
         scaled = lic_score(expit(logits / temperature), images["y"].to_numpy())
         scores |= {"temperature": temperature, "scaled_score": scaled}
-    scores |= {
-        "n_train": len(material.train),
-        "n_test": len(material.test),
-        "seconds": time.process_time() - started,
-    }
-    return Outcome(run, scores, images)
+    scores |= {"n_train": len(material.train), "n_test": len(material.test)}
+    return Outcome(run, scores | {"seconds": time.process_time() - started}, images)
 
 
 def held_out_temperature(run: Run, material: Material) -> float:
@@ -172,7 +169,7 @@ def held_out_temperature(run: Run, material: Material) -> float:
     order = np.random.default_rng([run.seed, 11]).permutation(len(material.train))
     cut = round(len(order) * (1 - HELD_OUT))
     texts, classes = [material.train[i] for i in order], material.train_classes[order]
-    model = classifier(run.classifier, **_options(run)).fit(texts[:cut], classes[:cut], run.seed)
+    model = classifier(run.classifier, **run.options).fit(texts[:cut], classes[:cut], run.seed)
     return fit_temperature(model.logits(texts[cut:]), classes[cut:])
 
 

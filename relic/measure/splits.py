@@ -5,8 +5,8 @@ The other policies differ in what may change a split: see `POLICIES`.
 """
 
 import random
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,57 +20,43 @@ POLICIES = {
     "grouped": "ten folds: images whose generated captions read alike, once masked, lie in one",
 }
 PAPER_SEEDS = (0, 12, 100, 200, 300, 400, 456, 500, 789, 1234)
+TEST_SHARE, FOLDS = 0.1, 10
 LONG = 20_000  # rows above which popping from a plain list is slow
 FEWEST = 20  # images of a class below which a score means nothing
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
+class Split(NamedTuple):
     """Image ids of the training and the test side, in training order."""
 
     train: np.ndarray
     test: np.ndarray
-    policy: str
-    seed: int
 
 
 def split(
-    labels: pd.Series,
-    policy: str = "paired",
-    seed: int = 0,
-    *,
-    test_share: float = 0.1,
-    groups: pd.Series | None = None,
+    labels: pd.Series, policy: str = "paired", seed: int = 0, *, groups: pd.Series | None = None
 ) -> Split:
     """Balanced split of labelled images; `labels` maps image id to 0 or 1 in row order.
 
     `paired` expects the images that every compared caption set has: the caller intersects them,
     then one seed gives one split whatever the row order.
     """
-    check_labels(labels, policy, test_share)
+    check_labels(labels, policy)
     if policy == "grouped":
-        train, test = _grouped(labels, seed, test_share, groups)
-    else:
-        rows = labels if policy == "upstream" else labels.sort_index()
-        train, test = _known(rows, seed, test_share)
-    return Split(np.asarray(train), np.asarray(test), policy, seed)
-
-
-def _known(labels: pd.Series, seed: int, test_share: float) -> tuple:
-    """The split of the same images is the same for every caption set: computed once."""
-    if labels.index.dtype != "int64":
-        return _popped(labels, seed, test_share)
-    ids, classes = labels.index.to_numpy().tobytes(), labels.to_numpy("int8").tobytes()
-    return _remembered(ids, classes, seed, test_share)
+        return Split(*map(np.asarray, _grouped(labels, seed, groups)))
+    rows = labels if policy == "upstream" else labels.sort_index()
+    if rows.index.dtype != "int64":
+        return Split(*map(np.asarray, _popped(rows, seed)))
+    return _remembered(rows.index.to_numpy().tobytes(), rows.to_numpy("int8").tobytes(), seed)
 
 
 @lru_cache(maxsize=64)  # ten seeds, with labels true, permuted and flipped
-def _remembered(ids: bytes, classes: bytes, seed: int, test_share: float) -> tuple:
+def _remembered(ids: bytes, classes: bytes, seed: int) -> Split:
+    """The split of the same images is the same for every caption set: computed once."""
     labels = pd.Series(np.frombuffer(classes, "int8"), index=np.frombuffer(ids, "int64"))
-    return tuple(np.asarray(side, dtype="int64") for side in _popped(labels, seed, test_share))
+    return Split(*(np.asarray(side, dtype="int64") for side in _popped(labels, seed)))
 
 
-def _popped(labels: pd.Series, seed: int, test_share: float) -> tuple[list, list]:
+def _popped(labels: pd.Series, seed: int) -> list[list]:
     """As the papers' code: pop random rows of each class, train first, then shuffle.
 
     `random.Random(seed)` draws what the seeded global generator drew in the papers' code.
@@ -78,16 +64,14 @@ def _popped(labels: pd.Series, seed: int, test_share: float) -> tuple[list, list
     rng = random.Random(seed)
     classes = [labels.index[labels == value].tolist() for value in (0, 1)]
     classes = [_Rows(rows) if len(rows) > LONG else rows for rows in classes]
-    test_size = round(len(classes[1]) * test_share)
-    sides = []
-    for size in (len(classes[1]) - test_size, test_size):
-        side = []
+    test_size = round(len(classes[1]) * TEST_SHARE)
+    sides: list[list] = [[], []]
+    for side, size in zip(sides, (len(classes[1]) - test_size, test_size), strict=True):
         for rows in classes:
             side += [rows.pop(rng.randrange(len(rows))) for _ in range(size)]
-        sides.append(side)
     for side in sides:
         rng.shuffle(side)
-    return sides[0], sides[1]
+    return sides
 
 
 class _Rows:
@@ -107,7 +91,7 @@ class _Rows:
         return self.blocks[number].pop(at - (int(self.ends[number - 1]) if number else 0))
 
 
-def _grouped(labels, fold, test_share, groups) -> tuple[list, list]:
+def _grouped(labels: pd.Series, fold: int, groups: pd.Series | None) -> tuple[list, list]:
     """Grouped cross-fitting: the run's seed is the number of the fold that tests.
 
     All images of class 1 and as many of class 0, drawn once, are dealt into ten folds: no group lies
@@ -115,23 +99,24 @@ def _grouped(labels, fold, test_share, groups) -> tuple[list, list]:
     that ten runs test every image once; groups are uneven, and balancing a fold would leave images
     out. Training is balanced, because a classifier that knows the commoner class scores by it.
     """
-    _check_groups(labels, groups)
+    if (
+        groups is None
+        or groups.index.has_duplicates
+        or not labels.index.isin(groups.dropna().index).all()
+    ):
+        raise RelicError("images without a group, or with several", expected="one for every image")
+    if not 0 <= fold < FOLDS:
+        raise RelicError(f"grouped split number {fold}", expected=f"a seed from 0 to {FOLDS - 1}")
     rows, rng = labels.sort_index(), random.Random(0)
     one = rows.index[rows == 1].tolist()
     chosen = sorted([*one, *rng.sample(rows.index[rows == 0].tolist(), len(one))])
-    keys, folds = pd.factorize(groups.loc[chosen])[0], round(1 / min(test_share, 0.5))
-    if not 0 <= fold < folds:
-        raise RelicError(f"grouped split number {fold}", expected=f"a seed from 0 to {folds - 1}")
-    if len(set(keys)) < folds:
-        raise RelicError(
-            f"{len(set(keys))} different captions among {len(chosen)} images",
-            expected=f"at least {folds} groups for {folds} folds",
-        )
-    dealt = _dealt(
-        rows.loc[chosen].to_numpy("int8").tobytes(), keys.astype("int64").tobytes(), folds
-    )
-    train = [image for image, number in zip(chosen, dealt, strict=True) if number != fold]
-    test = [image for image, number in zip(chosen, dealt, strict=True) if number == fold]
+    keys = pd.factorize(groups.loc[chosen])[0].astype("int64")
+    if len(set(keys)) < FOLDS:
+        found = f"{len(set(keys))} different captions among {len(chosen)} images"
+        raise RelicError(found, expected=f"at least {FOLDS} groups for {FOLDS} folds")
+    tests = _dealt(rows.loc[chosen].to_numpy("int8").tobytes(), keys.tobytes()) == fold
+    images = np.array(chosen)
+    train, test = images[~tests].tolist(), images[tests].tolist()
     if min(rows.loc[side].nunique() for side in (train, test)) < 2:
         raise RelicError(
             f"grouped split number {fold} has one class on a side: captions of a class are too alike",
@@ -141,12 +126,12 @@ def _grouped(labels, fold, test_share, groups) -> tuple[list, list]:
 
 
 @lru_cache(maxsize=16)
-def _dealt(classes: bytes, keys: bytes, folds: int) -> np.ndarray:
+def _dealt(classes: bytes, keys: bytes) -> np.ndarray:
     """The fold of each image; dealing takes seconds, and all ten folds of both sides share it."""
     from sklearn.model_selection import StratifiedGroupKFold  # a second that most need not wait
 
     of_class, of_group = np.frombuffer(classes, "int8"), np.frombuffer(keys, "int64")
-    dealer = StratifiedGroupKFold(folds, shuffle=True, random_state=0)
+    dealer = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=0)
     dealt = np.empty(len(of_group), dtype="int64")
     for number, (_, test) in enumerate(dealer.split(of_group, of_class, of_group)):
         dealt[test] = number
@@ -161,43 +146,16 @@ def _balanced(images: list, labels: pd.Series, rng: random.Random) -> list:
     return kept
 
 
-def _check_groups(labels: pd.Series, groups: pd.Series | None) -> None:
-    if groups is None:
-        raise RelicError("grouped splits need groups", expected="a Series: image id to caption")
-    if groups.index.has_duplicates:
-        first = groups.index[groups.index.duplicated()][0]
-        raise RelicError(f"image id {first} has several groups", expected="one group an image")
-    missing = labels.index[~labels.index.isin(groups.dropna().index)]
-    if len(missing):
-        raise RelicError(
-            f"{len(missing)} labelled images have no group, the first is {missing[0]}",
-            expected="a group for every labelled image",
-        )
-
-
-def check_labels(labels: pd.Series, policy: str, test_share: float = 0.1) -> None:
+def check_labels(labels: pd.Series, policy: str) -> None:
     """Refuse labels that cannot be split, with what is wrong with them."""
     if policy not in POLICIES:
         raise RelicError(f"unknown split policy {policy!r}", expected=", ".join(POLICIES))
-    if not 0 < test_share < 1:
-        raise RelicError(f"test share {test_share}", expected="a number between 0 and 1")
-    if labels.index.has_duplicates:
-        first = labels.index[labels.index.duplicated()][0]
-        raise RelicError(f"image id {first} occurs more than once", expected="one label an image")
-    if not labels.isin([0, 1]).all():
-        found = sorted(map(str, set(labels) - {0, 1}))[:5]
-        raise RelicError(f"labels {', '.join(found)}", expected="0 and 1 only")
+    if labels.index.has_duplicates or not labels.isin([0, 1]).all():
+        raise RelicError("an image's label twice, or neither 0 nor 1", expected="0 or 1, once each")
     counts = labels.value_counts().reindex([0, 1], fill_value=0)
     if counts.min() < FEWEST:
-        raise RelicError(
-            f"{counts[0]} images of class 0 and {counts[1]} of class 1",
-            expected=f"at least {FEWEST} of each",
-        )
-    if not 1 <= round(counts[1] * test_share) < counts[1]:
-        raise RelicError(
-            f"a test share of {test_share} leaves one side without images of class 1",
-            expected="images of both classes on both sides",
-        )
+        found = f"{counts[0]} images of class 0 and {counts[1]} of class 1"
+        raise RelicError(found, expected=f"at least {FEWEST} of each")
     if counts[1] > counts[0]:
         raise RelicError(
             f"class 1 has {counts[1]} images, class 0 only {counts[0]}",

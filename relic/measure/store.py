@@ -8,7 +8,6 @@ are no locks. A file that is cut short, or is not ours, is ignored with a warnin
 import io
 import json
 import os
-import uuid
 import warnings
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -19,6 +18,7 @@ import pandas as pd
 
 from relic.errors import RelicError
 from relic.measure.runs import Outcome, Run
+from relic.whole import write_whole
 
 FORMAT = "relic run 1"
 COLUMNS = {"image_id": "i8", "y": "u1", "p": "f8", "seen_raw": "?", "seen_masked": "?"}
@@ -38,30 +38,12 @@ class Store:
 
     def put(self, outcome: Outcome) -> None:
         """Keep a run. Two processes that write the same run write the same thing: the last stays."""
-        frame, stream = outcome.images[list(COLUMNS)], io.BytesIO()
-        array = np.rec.fromarrays(
-            [frame[c].to_numpy() for c in COLUMNS], dtype=list(COLUMNS.items())
-        )
-        np.save(stream, np.asarray(array), allow_pickle=False)
+        columns, stream = [outcome.images[c].to_numpy() for c in COLUMNS], io.BytesIO()
+        np.save(stream, np.asarray(np.rec.fromarrays(columns, dtype=list(COLUMNS.items()))))
         payload = stream.getvalue()
         head = {"format": FORMAT, "run": asdict(outcome.run), "scores": outcome.scores}
         line = json.dumps(head | {"bytes": len(payload)}).encode() + b"\n"
-        file = self.file(outcome.run)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
-        try:
-            with part.open("wb") as out:
-                out.write(line + payload)
-                out.flush()
-                os.fsync(out.fileno())
-            os.replace(part, file)
-        finally:
-            part.unlink(missing_ok=True)  # a full disk is not filled further
-
-    def scores(self, run: Run) -> dict | None:
-        """Scores of a finished run, or None."""
-        head = self._head(self.file(run))
-        return head["scores"] if head else None
+        write_whole(self.file(outcome.run), line + payload)
 
     def get(self, run: Run) -> Outcome | None:
         """A finished run with its per-image outcomes, or None."""

@@ -8,14 +8,13 @@ import multiprocessing
 import os
 import sys
 import threading
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import product
-from operator import attrgetter
 
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
@@ -30,17 +29,10 @@ from relic.measure.store import Store
 TOGETHER = 20  # runs on the same captions that one worker does in a row: ten seeds, two recipes
 DEATHS = 2  # times a worker may die over a bundle before its runs count as failed
 WAIT = 10  # seconds for a scheduler to answer
+FOLLOWS = ("corpus", "attribute", "fingerprint", "code")  # of a run: from its corpus and the code
 SLOW = ("lstm", "bert-ft")  # minutes a run: each is a bundle of its own
 
-_SAME = attrgetter(
-    "corpus", "attribute", "captioner", "side", "caption_set", "caption_index", "vocabulary"
-)
 Corpora = dict[tuple[str, str], Corpus]  # by name and attribute
-
-
-def _corpora(given: Corpus | Iterable[Corpus]) -> Corpora:
-    every = [given] if isinstance(given, Corpus) else given
-    return {(corpus.name, corpus.attribute.name): corpus for corpus in every}
 
 
 def grid(corpus: Corpus, **choices) -> list[Run]:
@@ -48,12 +40,9 @@ def grid(corpus: Corpus, **choices) -> list[Run]:
 
     `captioner` defaults to all; every run is checked before anything is computed.
     """
-    lists = {
-        name: value if isinstance(value, list | tuple | range) else [value]
-        for name, value in choices.items()
-    }
-    lists.setdefault("captioner", corpus.captioners)
-    combinations = [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
+    choices.setdefault("captioner", corpus.captioners)
+    lists = [v if isinstance(v, list | tuple | range) else [v] for v in choices.values()]
+    combinations = [dict(zip(choices, values, strict=True)) for values in product(*lists)]
     return list(dict.fromkeys(describe(corpus, **options) for options in combinations))
 
 
@@ -63,10 +52,8 @@ class SweepError(RelicError):
     def __init__(self, failed: dict[Run, str]):
         self.failed = failed
         listed = "".join(f"\n    {_name(run)}: {error}" for run, error in failed.items())
-        super().__init__(
-            f"{len(failed)} runs failed{listed}",
-            mend="run the same command again: finished runs are kept",
-        )
+        mend = "run the same command again: finished runs are kept"
+        super().__init__(f"{len(failed)} runs failed{listed}", mend=mend)
 
 
 def sweep(
@@ -83,16 +70,18 @@ def sweep(
     `corpora`: one, or one each name and attribute. Other processes load them again, so a corpus that lives in
     this one only is worked on here. `workers`: processes, by default RELIC_WORKERS or one.
     """
-    missing, known = store.missing(runs), _corpora(corpora)
+    missing = store.missing(runs)
+    failed: dict[Run, str] = {}
     if not missing:
         return 0
-    failed: dict[Run, str] = {}
+    every = [corpora] if isinstance(corpora, Corpus) else corpora
+    known = {(corpus.name, corpus.attribute.name): corpus for corpus in every}
     workers = workers or int(os.environ.get(paths.WORKERS_SETTING) or 1)
-    results = (
-        _dask(known, missing, store, scheduler)
-        if scheduler
-        else _local(known, missing, store, workers)
-    )
+    if scheduler or (workers > 1 and all(corpus.reload for corpus in known.values())):
+        pool = partial(_dask, scheduler) if scheduler else partial(_processes, workers)
+        results = _in_pools(known, bundles(missing), store, pool)
+    else:
+        results = (work_on(known, bundle, store) for bundle in bundles(missing))
     with tqdm(total=len(missing), unit="run", disable=not progress, smoothing=0.1) as bar:
         for done in results:
             failed |= done.failed
@@ -117,20 +106,16 @@ def bundles(runs: list[Run]) -> list[Bundle]:
     groups: dict[tuple, list[Run]] = {}
     for number, run in enumerate(runs):
         alone = number if run.classifier in SLOW else -1
-        same = _SAME(run)
-        groups.setdefault((*same, run.classifier, run.encoder, alone), []).append(run)
-    return [
-        Bundle(group[i : i + TOGETHER])
-        for group in groups.values()
-        for i in range(0, len(group), TOGETHER)
-    ]
+        same = (run.corpus, run.attribute, run.reading, run.classifier, run.encoder, alone)
+        groups.setdefault(same, []).append(run)
+    cuts = [(group, at) for group in groups.values() for at in range(0, len(group), TOGETHER)]
+    return [Bundle(group[at : at + TOGETHER]) for group, at in cuts]
 
 
 def work(loaders: dict[tuple[str, str], partial], bundle: Bundle, directory: str) -> Bundle:
     """What a worker process does: the same as this one, on corpora that it loads itself."""
-    corpora = {
-        name: _loaded(load.func, *load.args, **load.keywords) for name, load in loaders.items()
-    }
+    parts = {name: (load.func, load.args, load.keywords) for name, load in loaders.items()}
+    corpora = {name: _loaded(load, *args, **named) for name, (load, args, named) in parts.items()}
     return work_on(corpora, bundle, Store(directory))
 
 
@@ -145,7 +130,8 @@ def work_on(corpora: Corpora, bundle: Bundle, store: Store) -> Bundle:
         for run in store.missing(bundle.runs):  # another sweep may have been faster
             try:
                 corpus = corpora.get((run.corpus, run.attribute))
-                if corpus is None or _again(corpus, run) != run:
+                asked = {k: v for k, v in vars(run).items() if k not in FOLLOWS}
+                if corpus is None or describe(corpus, **asked) != run:
                     raise RelicError(
                         f"this machine's {run.corpus} differ from those the sweep was started with",
                         expected=f"fingerprint {run.fingerprint}, code {run.code}",
@@ -153,55 +139,42 @@ def work_on(corpora: Corpora, bundle: Bundle, store: Store) -> Bundle:
                     )
                 store.put(compute(corpus, run))
             except Exception as error:  # reported at the end, with all others
-                first = (str(error).splitlines() or [""])[0]
-                bundle.failed[run] = f"{type(error).__name__}: {first}"
+                bundle.failed[run] = _first_line(error)
     return bundle
 
 
-def _again(corpus: Corpus, run: Run) -> Run:
-    """The run as described on this machine."""
-    told = {
-        k: v
-        for k, v in vars(run).items()
-        if k not in ("corpus", "attribute", "fingerprint", "code")
-    }
-    return describe(corpus, **told)
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
 
 
-def _loaders(corpora: Corpora, bundle: Bundle) -> dict[tuple[str, str], partial]:
-    wanted = {(run.corpus, run.attribute) for run in bundle.runs}
-    loaders = {name: corpora[name].reload for name in wanted}
-    return {name: load for name, load in loaders.items() if load is not None}
-
-
-def _local(corpora: Corpora, runs: list[Run], store: Store, workers: int) -> Iterator[Bundle]:
-    """Processes on this machine; when one dies, a new pool goes on with what is missing."""
-    waiting = bundles(runs)
-    if workers <= 1 or not all(corpus.reload for corpus in corpora.values()):
-        for bundle in waiting:
-            yield work_on(corpora, bundle, store)
-        return
-    context = _context()
+def _in_pools(corpora: Corpora, waiting: list[Bundle], store: Store, pool) -> Iterator[Bundle]:
+    """Bundles as other processes finish them; when a pool breaks, a new one goes on with what is missing."""
+    loaders = {name: corpus.reload for name, corpus in corpora.items() if corpus.reload}
+    directory = str(store.directory.resolve())
     while waiting:
         lost: list[Bundle] = []
-        with (
-            _single_threads(),
-            ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent) as pool,
-        ):
+        with pool() as executor_of:
             futures: dict[Future, Bundle] = {}
             try:
                 for bundle in waiting:
-                    loaders = _loaders(corpora, bundle)
-                    futures[pool.submit(work, loaders, bundle, str(store.directory))] = bundle
+                    names = {(run.corpus, run.attribute) for run in bundle.runs} & loaders.keys()
+                    own = {name: loaders[name] for name in names}
+                    futures[executor_of(bundle).submit(work, own, bundle, directory)] = bundle
                 for future in as_completed(futures):
+                    bundle = futures[future]
                     try:
                         yield future.result()
                     except BrokenProcessPool:
-                        lost.append(futures[future])
+                        lost.append(bundle)
+                    except Exception as error:  # a corpus that a worker cannot load, a lost cluster
+                        left = store.missing(bundle.runs)
+                        bundle.failed = dict.fromkeys(left, _first_line(error))
+                        yield bundle
             except BrokenProcessPool:
                 lost = list(waiting)  # what finished is in the store
             except BaseException:  # Ctrl-C, or the caller gave up: do not start what waits
-                pool.shutdown(wait=False, cancel_futures=True)
+                for future in futures:
+                    future.cancel()
                 raise
         waiting = []
         for bundle in lost:
@@ -212,6 +185,14 @@ def _local(corpora: Corpora, runs: list[Run], store: Store, workers: int) -> Ite
                 yield bundle
             elif bundle.runs:
                 waiting.append(bundle)
+
+
+@contextmanager
+def _processes(workers: int) -> Iterator[Callable[[Bundle], Executor]]:
+    """Processes on this machine."""
+    context = _context()
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent) as pool:
+        yield lambda bundle: pool
 
 
 def _context():
@@ -238,22 +219,10 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def _single_threads() -> Iterator[None]:
-    """Children inherit one thread each; our own setting comes back."""
-    before = dict(os.environ)
-    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ |= before
-
-
-def _dask(corpora: Corpora, runs: list[Run], store: Store, scheduler: str) -> Iterator[Bundle]:
+def _dask(scheduler: str) -> Iterator[Callable[[Bundle], Executor]]:
     """Workers of a Dask cluster that share the store's file system. Dask retries lost workers."""
     with needed("cluster"):
         from dask.distributed import Client
-        from dask.distributed import as_completed as finished
 
     running = "tcp://ADDRESS:PORT of a running Dask scheduler"
     if "://" not in scheduler:
@@ -261,30 +230,15 @@ def _dask(corpora: Corpora, runs: list[Run], store: Store, scheduler: str) -> It
     try:
         connected = Client(scheduler, set_as_default=False, timeout=WAIT)
     except (OSError, ValueError) as error:  # nobody answers; no such address
-        raise RelicError(
-            f"no scheduler answers at {scheduler}: {error}", expected=running
-        ) from error
+        found = f"no scheduler answers at {scheduler}: {error}"
+        raise RelicError(found, expected=running) from error
     with connected as client, client.as_current():
-        gpu = {"GPU": 1} if any(_resources(client)) else None
-        futures = {}
-        for bundle in bundles(runs):
-            needs = gpu if bundle.runs[0].classifier != "linear" else None
-            told = (_loaders(corpora, bundle), bundle, str(store.directory.resolve()))
-            future = client.submit(work, *told, pure=False, retries=DEATHS, resources=needs)
-            futures[future] = bundle
-        for future in finished(list(futures)):
-            if future.status == "finished":
-                yield future.result()
-            else:
-                bundle = futures[future]
-                left, reason = store.missing(bundle.runs), str(future.exception())
-                bundle.failed = dict.fromkeys(left, reason)
-                yield bundle
-
-
-def _resources(client) -> list[bool]:
-    workers = client.scheduler_info()["workers"].values()
-    return ["GPU" in (worker.get("resources") or {}) for worker in workers]
+        workers = client.scheduler_info()["workers"].values()
+        gpu = any("GPU" in (worker.get("resources") or {}) for worker in workers)
+        plain = client.get_executor(pure=False, retries=DEATHS)
+        needs = {"GPU": 1} if gpu else {}
+        learned = client.get_executor(pure=False, retries=DEATHS, resources=needs)
+        yield lambda bundle: plain if bundle.runs[0].classifier == "linear" else learned
 
 
 def _name(run: Run) -> str:

@@ -22,24 +22,23 @@ MAIN = "linear"  # the primary family: the classifier that everything is recorde
 
 def papers(attribute: str = "") -> pd.DataFrame:
     """The papers' tables as lic tables with `source`: means and standard deviations over ten splits."""
-    lic = published("lic")
-    keys = ["source", "attribute", "classifier", "captioner"]
+    lic, keys = published("lic"), ["source", "attribute", "classifier", "captioner"]
     plain = lic[lic["variant"].isna()]
-    wide = plain.pivot_table(index=keys, columns="metric", values=["mean", "std"]).reset_index()
-    means = {"lic_model": "LIC_M", "lic_data": "LIC_D", "lic": "LIC"}
-    columns = {name: wide[name] for name in keys}
-    columns |= {name: wide["mean", metric] for name, metric in means.items()}
-    columns |= {"std_model": wide["std", "LIC_M"], "std_data": wide["std", "LIC_D"]}
-    frame = pd.DataFrame(columns)
+    wide = plain.pivot_table(index=keys, columns="metric", values=["mean", "std"])
+    columns = {
+        "lic_model": ("mean", "LIC_M"),
+        "lic_data": ("mean", "LIC_D"),
+        "lic": ("mean", "LIC"),
+    }
+    columns |= {"std_model": ("std", "LIC_M"), "std_data": ("std", "LIC_D")}
+    frame = pd.DataFrame({name: wide[place] for name, place in columns.items()}).reset_index()
     return _published(frame.assign(seed=pd.NA, n_seeds=PAPER_SEEDS), attribute)
 
 
 def spreadsheet(attribute: str = "") -> pd.DataFrame:
     """Türk et al.'s values by split. That its rows are seeds in order is not proven."""
-    keys = ["attribute", "classifier", "captioner", "row"]
-    wide = (
-        published("lic_per_seed").pivot(index=keys, columns="metric", values="value").reset_index()
-    )
+    values, keys = published("lic_per_seed"), ["attribute", "classifier", "captioner", "row"]
+    wide = values.pivot(index=keys, columns="metric", values="value").reset_index()
     wide = wide.rename(columns={"row": "seed", "LIC_M": "lic_model", "LIC_D": "lic_data"})
     lic = wide["lic_model"] - wide["lic_data"]
     return _published(wide.assign(lic=lic, source=SHEET), attribute)
@@ -47,12 +46,8 @@ def spreadsheet(attribute: str = "") -> pd.DataFrame:
 
 def _published(frame: pd.DataFrame, attribute: str) -> pd.DataFrame:
     frame = frame[frame["attribute"] == attribute] if attribute else frame
-    return frame.assign(
-        corpus="published",
-        classifier=frame["classifier"].str.lower(),
-        seen=ALL,
-        n_test=frame["attribute"].map(PAPER_TEST),
-    )
+    classifier, n_test = frame["classifier"].str.lower(), frame["attribute"].map(PAPER_TEST)
+    return frame.assign(corpus="published", classifier=classifier, seen=ALL, n_test=n_test)
 
 
 @cache
@@ -69,32 +64,24 @@ def everything() -> pd.DataFrame:
 
 def judge_all(lic: pd.DataFrame | None = None) -> pd.DataFrame:
     """Every claim on every source and classifier that can carry it: a row each."""
-    lic, rows = everything() if lic is None else lic, []
+    lic, by, rows = everything() if lic is None else lic, ["source", *KIND], []
 
-    def told(verdict: claims.Verdict, claim: str, about: dict) -> None:
-        rows.append(about | vars(verdict) | {"claim": claim, "statement": verdict.claim})
+    def add(claim: str, part: pd.DataFrame, verdict: claims.Verdict, **differs) -> None:
+        kind = part.iloc[0][by].to_dict() | differs
+        rows.append(kind | vars(verdict) | {"claim": claim, "statement": verdict.claim})
 
-    by = ["source", *KIND]
-    for values, part in lic.groupby(by, sort=False):
-        about = dict(zip(by, values, strict=True))
-        told(claims.amplification(part), "2", about)
+    for _, part in lic.groupby(by, sort=False):
+        add("2", part, claims.amplification(part))
         if set(claims.PAIRS[0]) <= set(part["captioner"]):
-            told(claims.equalizer(part), "4", about)
-    over = [name for name in by if name != "attribute"]
-    for values, part in lic.groupby(over, sort=False):
+            add("4", part, claims.equalizer(part))
+    for _, part in lic.groupby([name for name in by if name != "attribute"], sort=False):
         gender, race = (part[part["attribute"] == name] for name in ("gender", "race"))
         if len(gender) and len(race):
-            about = dict(zip(over, values, strict=True)) | {"attribute": "race"}
-            told(claims.less_than_gender(gender, race, "lic_model"), "3 (LIC_M)", about)
-            told(claims.less_than_gender(gender, race, "lic"), "3 (LIC)", about)
-    over = [name for name in by if name != "classifier"]
-    for values, part in lic.groupby(over, sort=False):
+            for claim, quantity in {"3 (LIC_M)": "lic_model", "3 (LIC)": "lic"}.items():
+                add(claim, race, claims.less_than_gender(gender, race, quantity))
+    for _, part in lic.groupby([name for name in by if name != "classifier"], sort=False):
         if part["seed"].notna().all() and len(claims.agreement(part)):
             every = ", ".join(part["classifier"].unique())
-            told(
-                claims.same_order(part),
-                "1",
-                dict(zip(over, values, strict=True)) | {"classifier": every},
-            )
+            add("1", part, claims.same_order(part), classifier=every)
     columns = "claim word estimate low high whose seeds n_test surely captioners statement"
     return pd.DataFrame(rows)[[*by, *columns.split()]]

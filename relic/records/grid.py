@@ -39,12 +39,9 @@ class Part:
     def runs(self) -> list[tuple]:
         """Each run as the values of `DEFAULTS`' names."""
         lists = {name: self.choices.get(name, [value]) for name, value in DEFAULTS.items()}
-        steps = pd.DataFrame(self.together).to_dict("records") or [{}]
-        return [
-            values
-            for step in steps
-            for values in product(*(lists | {k: [v] for k, v in step.items()}).values())
-        ]
+        rows = list(zip(*self.together.values(), strict=True)) or [()]
+        steps = [{k: [v] for k, v in zip(self.together, row, strict=True)} for row in rows]
+        return [run for step in steps for run in product(*(lists | step).values())]
 
 
 def read(directory: Path = paths.RESULTS) -> list[Part]:
@@ -85,9 +82,8 @@ def problems(parts: Iterable[Part], runs: pd.DataFrame) -> list[str]:
     for part in parts:
         absent = [run for run in part.runs() if run not in there]
         if absent and part.status == COMPLETE:
-            found.append(
-                f"{part.grid}: {len(absent)} of {len(part.runs())} runs are missing, the first: {_name(absent[0])}"
-            )
+            missing = f"{len(absent)} of {len(part.runs())} runs are missing"
+            found.append(f"{part.grid}: {missing}, the first: {_name(absent[0])}")
     outside = sorted(there - {run for part in parts for run in part.runs()}, key=str)
     if outside:
         first = _name(outside[0])
@@ -96,21 +92,17 @@ def problems(parts: Iterable[Part], runs: pd.DataFrame) -> list[str]:
 
 
 def _name(run: tuple) -> str:
-    told = dict(zip(DEFAULTS, run, strict=True))
-    return ", ".join(f"{k} {v}" for k, v in told.items() if v != DEFAULTS[k])
+    fields = zip(DEFAULTS.items(), run, strict=True)
+    return ", ".join(f"{name} {value}" for (name, default), value in fields if value != default)
 
 
 def progress(parts: Iterable[Part], runs: pd.DataFrame) -> pd.DataFrame:
     """A row a grid and attribute: how many of its runs are recorded."""
-    there, rows = _recorded(runs), []
-    for part in parts:
-        for attribute in part.choices["attribute"]:
-            runs_of = [run for run in part.runs() if run[0] == attribute]
-            rows.append((part.grid, attribute, sum(run in there for run in runs_of), len(runs_of)))
-    table = pd.DataFrame(rows, columns=["grid", "attribute", "recorded", "of"])
-    table = table.groupby(["grid", "attribute"], sort=False).sum().reset_index()
-    state = [_state(*each) for each in zip(table["recorded"], table["of"], strict=True)]
-    table.insert(2, "state", state)
+    there, keys = _recorded(runs), ["grid", "attribute"]
+    rows = [(part.grid, run[0], run in there) for part in parts for run in part.runs()]
+    table = pd.DataFrame(rows, columns=[*keys, "recorded"]).groupby(keys, sort=False)["recorded"]
+    table = table.agg(recorded="sum", of="size").reset_index()
+    table.insert(2, "state", list(map(_state, table["recorded"], table["of"])))
     return table
 
 
@@ -120,9 +112,7 @@ def _state(recorded: int, wanted: int) -> str:
     return "part" if recorded else "not run"
 
 
-def grid_runs(
-    load: Callable[[str, str], Corpus], name: str, directory: Path = paths.RESULTS
-) -> list[Run]:
+def grid_runs(load: Callable[[str, str], Corpus], name: str, directory=paths.RESULTS) -> list[Run]:
     """The runs of the grids whose name begins so. `load`: a corpus by its name and attribute."""
     every = read(directory)
     parts = [part for part in every if part.grid.startswith(name)]
@@ -130,19 +120,18 @@ def grid_runs(
         names = "; ".join(dict.fromkeys(part.grid for part in every))
         raise RelicError(f"no grid {name!r} in {FILE}", expected=f"a beginning of one of: {names}")
     found = []
-    for part in parts:
-        for values in part.runs():
-            told = dict(zip(DEFAULTS, values, strict=True))
-            found.append(describe(load(told.pop("corpus"), told.pop("attribute")), **told))
+    for run in (dict(zip(DEFAULTS, run, strict=True)) for part in parts for run in part.runs()):
+        found.append(describe(load(run.pop("corpus"), run.pop("attribute")), **run))
     return list(dict.fromkeys(found))
 
 
 def by_grid(table: pd.DataFrame) -> pd.DataFrame:
     """Progress as a reader wants it: a row a grid, an attribute a column."""
-    pairs = zip(table["recorded"], table["of"], strict=True)
-    told = table.assign(runs=[f"{a:,} of {b:,}" for a, b in pairs])
-    wide = told.pivot(index="grid", columns="attribute", values="runs")
+    shown = table.assign(
+        runs=table["recorded"].map("{:,} of ".format) + table["of"].map("{:,}".format)
+    )
+    wide = shown.pivot(index="grid", columns="attribute", values="runs")
     sums = table.groupby("grid", sort=False)[["recorded", "of"]].sum()
-    wide = wide.reindex(sums.index)[list(dict.fromkeys(table["attribute"]))]
-    wide.insert(0, "state", [_state(*each) for each in sums.itertuples(index=False)])
+    wide = wide.reindex(sums.index)[table["attribute"].unique()]
+    wide.insert(0, "state", list(map(_state, sums["recorded"], sums["of"])))
     return wide.reset_index()

@@ -63,11 +63,8 @@ def _of_file(file: Path, name: str) -> list[str]:
         frame = pd.read_parquet(file) if parquet else pd.read_csv(file, low_memory=False)
     except (OSError, ValueError) as error:  # pandas' and pyarrow's own errors are ValueErrors
         return [f"{name} cannot be read: {error}"]
-    found = [
-        f"{name}: column {c!r} is not listed in relic/records/privacy.yml"
-        for c in frame
-        if c not in wanted
-    ]
+    unknown = [column for column in frame if column not in wanted]
+    found = [f"{name}: column {c!r} is not listed in relic/records/privacy.yml" for c in unknown]
     quoted = _listed()["quoted"].get(name, {})
     for column in frame.columns[[not pd.api.types.is_numeric_dtype(t) for t in frame.dtypes]]:
         texts = [str(value) for value in frame[column].dropna().unique()]

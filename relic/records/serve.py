@@ -35,22 +35,14 @@ from relic.measure.sweep import SLOW, sweep
 from relic.numbers import count
 from relic.records.runs import (
     OWN,
-    RECORDED,
+    PLAIN,
     UNCHANGED,
     own_frame,
     read_outcomes,
     read_recorded,
     stored_outcomes,
 )
-from relic.records.tables import read_table
-
-PLAIN = {  # what is compared unless something else is asked for
-    "labels": "true",
-    "size": 0,
-    "caption_set": "standard",
-    "split": "paired",
-    "vocabulary": ["", "captioner"],
-}
+from relic.records.tables import RECORDED, read_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,18 +95,19 @@ class RecordedCorpus:
 AnyCorpus = Corpus | RecordedCorpus
 
 
-def load_corpus(
-    attribute: str, corpus: str = "real", *, images: int = 4000, seed: int = 0
-) -> AnyCorpus:
-    """The corpus of an attribute: `real` or an image set (its record where the captions are not), or `embedded`."""
+def load_corpus(attribute: str, corpus: str = "real", **embedded: int) -> AnyCorpus:
+    """The corpus of an attribute: `real` or an image set (its record where the captions are not), or `embedded`.
+
+    `embedded`: `images` and `seed` of that one.
+    """
     directory = paths.real_data()
     if corpus == "real" and directory is None:
         return RecordedCorpus(load_attribute(attribute))
     if corpus in image_sets():
-        files = [about["file"] for about in captioners_of(corpus).values()]
+        files = [captioner["file"] for captioner in captioners_of(corpus).values()]
         if directory is None or not any((directory / file).exists() for file in files):
             return RecordedCorpus(load_attribute(attribute), corpus)
-    return load_captions(attribute, corpus, images=images, seed=seed)
+    return load_captions(attribute, corpus, **embedded)
 
 
 def readable(corpus: AnyCorpus) -> Corpus:
@@ -138,13 +131,17 @@ class Runs:
         if recorded.empty:  # an audit's: there need be no record
             return own
         known = read_outcomes()
+        without = len(set(recorded["key"]) - set(known["key"]))
+        if without:
+            found = f"{without} of these runs are recorded without outcomes by image"
+            raise RelicError(found, expected=f"runs as compared by default: {PLAIN}")
         return pd.concat([known[known["key"].isin(recorded["key"])], own], ignore_index=True)
 
     def where(self, **values) -> "Runs":
         """Those whose fields have these values (a list: one of them)."""
         kept = self.frame
         for name, value in values.items():
-            kept = kept[kept[name].isin(value if isinstance(value, list) else [value])]
+            kept = kept[kept[name].isin(_list(value))]
         return Runs(kept, self.store, self.names)
 
     def __add__(self, other: "Runs") -> "Runs":
@@ -161,15 +158,15 @@ class Runs:
         """What they are and where they came from: the first line of a page."""
         if self.frame.empty:
             return "no runs"
-        f = self.frame
-        came = f["source"].value_counts()
+        came = self.frame["source"].value_counts()
         words = {RECORDED: "recorded", OWN: "trained on this machine"}
         said = [f"{came[source]:,} {word}" for source, word in words.items() if source in came]
-        return (
-            f"{', '.join(f['corpus'].unique())}, {', '.join(f['attribute'].unique())}: "
-            f"{', '.join(f['classifier'].unique())}, {count(f['captioner'].nunique(), 'captioner')}, "
-            f"{count(f['seed'].nunique(), 'split')}, {count(len(f), 'run')} ({' and '.join(said)})"
-        )
+        fields = ("corpus", "attribute", "classifier")
+        corpus, attribute, kinds = (", ".join(self.frame[field].unique()) for field in fields)
+        sizes = self.frame[["captioner", "seed"]].nunique()
+        counts = f"{count(sizes['captioner'], 'captioner')}, {count(sizes['seed'], 'split')}"
+        made = f"{count(len(self), 'run')} ({' and '.join(said)})"
+        return f"{corpus}, {attribute}: {kinds}, {counts}, {made}"
 
 
 def runs(
@@ -191,24 +188,20 @@ def runs(
     fields of a run (`split`, `caption_set`, `vocabulary`, `labels`, `size`, `recipe`, `encoder`), each
     a value or a list.
     """
-    names = list(captioners or corpus.captioners)
-    lists = {k: v if isinstance(v, list) else [v] for k, v in choices.items()}
-    wanted = []
-    for name, side, kind in product(
-        names, sides, classifier if isinstance(classifier, list) else [classifier]
-    ):
-        for seed in seeds:
-            given = {"classifier": [kind], "seed": [seed], "side": [side]} | lists
-            if side == "human":
-                given["caption_index"] = (
-                    _turn(kind, seed) if caption_indices is None else list(caption_indices)
-                )
-                given.pop("caption_set", None)
-            else:
-                given.pop("vocabulary", None)
-            for values in product(*given.values()):
-                wanted.append(_describe(corpus, name, **dict(zip(given, values, strict=True))))
+    names, kinds = list(captioners or corpus.captioners), _list(classifier)
+    lists, wanted = {field: _list(value) for field, value in choices.items()}, []
+    for name, side, kind, seed in product(names, sides, kinds, seeds):
+        given = {"classifier": [kind], "seed": [seed], "side": [side]} | lists
+        if side == "human":
+            turn = _turn(kind, seed) if caption_indices is None else list(caption_indices)
+            given |= {"caption_index": turn, "caption_set": ["standard"]}
+        for values in product(*given.values()):
+            wanted.append(_describe(corpus, name, **dict(zip(given, values, strict=True))))
     return serve(corpus, list(dict.fromkeys(wanted)), workers=workers, progress=progress)
+
+
+def _list(value) -> list:
+    return value if isinstance(value, list) else [value]
 
 
 def _turn(classifier: str, seed: int) -> list[int]:

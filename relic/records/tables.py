@@ -21,18 +21,18 @@ def home(name: str) -> Path:
     return paths.RESULTS / name
 
 
+def made_now(how: str) -> dict[str, object]:
+    """When and with what numbers are recorded or published: what `provenance.json` keeps."""
+    return {how: f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC", **provenance.stamp()}
+
+
 def write_record(name: str, part: str, frame: pd.DataFrame) -> Path:
     """Keep a frame as `results/NAME/PART.csv`, and where it came from beside it."""
-    home(name).mkdir(parents=True, exist_ok=True)
-    file = home(name) / f"{part}.csv"
+    file, beside = home(name) / f"{part}.csv", home(name) / "provenance.json"
     write_whole(file, frame.to_csv(index=False, float_format="%.6g"))
-    about = home(name) / "provenance.json"
-    told = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
-    told[part] = {
-        "recorded": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-        **provenance.stamp(),
-    }
-    write_whole(about, json.dumps(dict(sorted(told.items())), indent=1) + "\n")
+    parts = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
+    parts[part] = made_now("recorded")
+    write_whole(beside, json.dumps(dict(sorted(parts.items())), indent=1) + "\n")
     return file
 
 
@@ -52,8 +52,5 @@ def read_part(file: Path) -> pd.DataFrame:
     try:
         return pd.read_csv(file).assign(source=RECORDED)
     except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
-        raise RelicError(
-            f"{file} cannot be read: {error}",
-            expected="a CSV of recorded numbers",
-            mend="git checkout results/",
-        ) from error
+        found, expected = f"{file} cannot be read: {error}", "a CSV of recorded numbers"
+        raise RelicError(found, expected=expected, mend="git checkout results/") from error

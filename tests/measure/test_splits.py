@@ -104,22 +104,21 @@ def test_tiny_example():
     rows = TINY.sort_index(key=lambda i: i % 100)  # classes interleaved, each still in id order
     got = split(rows, "upstream", 0)
     assert (type(got), type(got.train), type(got.test)) == (Split, np.ndarray, np.ndarray)
-    assert (got.policy, got.seed) == ("upstream", 0)
     assert ids(got) == [TINY_TRAIN, TINY_TEST] == by_hand(rows, 0)
     assert ids(split(shuffled(rows, 5), "unpaired", 0)) == [TINY_TRAIN, TINY_TEST]
 
 
-@given(made_labels(), st.integers(0, 2000), st.sampled_from([0.1, 0.2, 0.3]))
-def test_disjoint_balanced_and_of_the_right_size(labels, seed, test_share):
-    n_test = round((labels == 1).sum() * test_share)  # Python's rounding: 2.5 becomes 2
+@given(made_labels(), st.integers(0, 2000))
+def test_disjoint_balanced_and_of_the_right_size(labels, seed):
+    n_test = round((labels == 1).sum() * 0.1)  # Python's rounding: 2.5 becomes 2
     n_train = (labels == 1).sum() - n_test
     for policy in FLAT_POLICIES:
-        got = split(labels, policy, seed, test_share=test_share)
+        got = split(labels, policy, seed)
         used = [*got.train, *got.test]
         assert len(set(used)) == len(used)
         for side, n in ((got.train, n_train), (got.test, n_test)):
             assert labels.loc[side].value_counts().to_dict() == {0: n, 1: n}
-        assert ids(split(labels, policy, seed, test_share=test_share)) == ids(got)
+        assert ids(split(labels, policy, seed)) == ids(got)
 
 
 @given(made_labels(), st.integers(0, 2000))

@@ -30,7 +30,6 @@ def outcome(run=RUN, score=42.5):
 
 def test_what_goes_in_comes_out(tmp_path):
     store = Store(tmp_path / "runs")
-    assert store.scores(RUN) is None
     assert store.missing([RUN, RUN]) == [RUN]
     store.put(outcome())
     assert store.missing([RUN]) == []

@@ -11,9 +11,7 @@ from relic.data.corpus import PADDING, UNKNOWN
 from relic.data.upstream import load_real
 from relic.errors import RelicError
 from relic.measure.text import (
-    align,
     frequent_vocabulary,
-    mask,
     masked_captions,
     tokenize,
     tokenizer,
@@ -77,14 +75,16 @@ def test_real_captions_have_nltks_tokens(real_data):
 
 
 def test_mask_replaces_whole_tokens_only():
-    tokens = ["a", "man", "in", "a", "mandarin", "suit", "and", "Man"]
-    assert mask(tokens, {"man"}, "X") == ["a", "X", "in", "a", "mandarin", "suit", "and", "Man"]
-    assert mask(tokens, set(), "X") == tokens
+    caption = ["a man in a mandarin suit and Man"]
+    read = masked_captions(caption, {"man"}, "X", lowercase=False)
+    assert read == ["a X in a mandarin suit and Man"]
+    assert masked_captions(caption, set(), "X", lowercase=False) == caption
 
 
-def test_align_keeps_the_vocabulary():
-    assert align(["a", "b", "c"], {"a", "c"}) == ["a", UNKNOWN, "c"]
-    assert align(["a", "b"], {"a"}, unknown="[UNK]") == ["a", "[UNK]"]
+def test_aligned_captions_keep_the_vocabulary():
+    human = {"lowercase": True, "vocabulary": {"a", "c"}}
+    assert masked_captions(["a b c"], set(), "X", **human) == [f"a {UNKNOWN} c"]
+    assert masked_captions(["a b"], set(), "X", **human, unknown="[UNK]") == ["a [UNK]"]
 
 
 def test_human_captions_as_the_classifier_reads_them():

@@ -128,6 +128,5 @@ def bayes_score(attribute: str, gain: float, vocabulary: Collection[str] | None 
 def _reduced(phrases: tuple[str, ...], vocabulary: Collection[str] | None) -> tuple:
     if vocabulary is None:
         return phrases
-    return tuple(
-        tuple(word if word in vocabulary else None for word in phrase.split()) for phrase in phrases
-    )
+    words = (phrase.split() for phrase in phrases)
+    return tuple(tuple(word if word in vocabulary else None for word in row) for row in words)

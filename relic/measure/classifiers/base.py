@@ -36,6 +36,8 @@ class Classifier(Protocol):
         """Log-odds of class 1."""
 
 
+# what each is trained with unless another recipe is named
+RECIPES = {"linear": "C=0.1", "lstm": "upstream", "bert-ft": "1e-5x5", "bert-pre": "5e-5x20"}
 CLASSIFIERS = {
     "linear": "relic.measure.classifiers.linear:Linear",
     "lstm": "relic.measure.classifiers.lstm:LSTM",
@@ -56,14 +58,11 @@ def classifier_type(name: str) -> type[Classifier]:
 def check_options(name: str, recipe: str, batching: str, encoder: str) -> None:
     """Refuse wrong options before any training."""
     kind = classifier_type(name)
-    for what, value, allowed in (
-        ("recipe", recipe, kind.recipes),
-        ("batching", batching, kind.batchings),
-    ):
+    chosen = {"recipe": (recipe, kind.recipes), "batching": (batching, kind.batchings)}
+    for option, (value, allowed) in chosen.items():
         if value not in allowed:
-            raise RelicError(
-                f"{name} has no {what} {value!r}", expected=", ".join(map(repr, allowed))
-            )
+            known = ", ".join(map(repr, allowed))
+            raise RelicError(f"{name} has no {option} {value!r}", expected=known)
     if hasattr(kind, "check_encoder"):
         kind.check_encoder(encoder or kind.default_encoder)
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from relic.measure.classifiers.base import TextForm
+from relic.measure.classifiers.base import RECIPES, TextForm
 from relic.measure.classifiers.device import best_device, deterministic
 from relic.measure.classifiers.encoder import (
     MINILM,
@@ -32,22 +32,18 @@ POOL = 16  # batches whose captions are sorted by length together, so that littl
 
 def head(width: int) -> nn.Sequential:
     """The classification head on a [CLS] state."""
-    return nn.Sequential(
-        nn.BatchNorm1d(width),
-        nn.Linear(width, HEAD),
-        nn.BatchNorm1d(HEAD),
-        nn.LeakyReLU(),
-        nn.Linear(HEAD, 2),
-    )
+    first = nn.BatchNorm1d(width), nn.Linear(width, HEAD)
+    return nn.Sequential(*first, nn.BatchNorm1d(HEAD), nn.LeakyReLU(), nn.Linear(HEAD, 2))
 
 
 def optimizer(modules: list[nn.Module], rate: float) -> torch.optim.AdamW:
     """AdamW as in the papers; the encoder's pooler is left out."""
-    named = [
-        (n, p) for m in modules for n, p in m.named_parameters() if not n.startswith("pooler.")
-    ]
-    plain = [p for n, p in named if n.endswith("bias") or "LayerNorm.weight" in n]
-    decayed = [p for n, p in named if not (n.endswith("bias") or "LayerNorm.weight" in n)]
+    decayed: list[nn.Parameter] = []
+    plain: list[nn.Parameter] = []
+    for name, parameter in (pair for module in modules for pair in module.named_parameters()):
+        if not name.startswith("pooler."):
+            undecayed = name.endswith("bias") or "LayerNorm.weight" in name
+            (plain if undecayed else decayed).append(parameter)
     groups = [{"params": decayed, "weight_decay": 0.1}, {"params": plain, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), eps=1e-6, fused=True)
 
@@ -108,7 +104,7 @@ class FineTuned(_Bert):
     """BERT-ft: encoder and head are trained; its steps in bfloat16 where that is faster."""
 
     version = 2
-    recipes = ("1e-5x5", "1e-4x3")  # the papers', and ours for small sets
+    recipes = (RECIPES["bert-ft"], "1e-4x3")  # the papers', and ours for small sets
 
     def fit(self, captions, classes, seed: int):
         """Train encoder and head."""
@@ -133,7 +129,7 @@ class FineTuned(_Bert):
 class Pretrained(_Bert):
     """BERT-pre: the encoder is frozen, only the head is trained."""
 
-    recipes = ("5e-5x20", "1e-5x5", "5e-5x20-dropout", "1e-5x5-dropout")
+    recipes = (RECIPES["bert-pre"], "1e-5x5", "5e-5x20-dropout", "1e-5x5-dropout")
 
     def fit(self, captions, classes, seed: int):
         """Train the head; the encoder's dropout is on only for `-dropout` recipes."""

@@ -22,18 +22,14 @@ def deterministic(seed: int) -> None:
     np.random.seed(seed)  # transformers draws from the global generator
     torch.manual_seed(seed)
     torch.use_deterministic_algorithms(True, warn_only=True)
-    torch.utils.deterministic.fill_uninitialized_memory = (
-        False  # a check for bugs; a tenth of the time
-    )
+    torch.utils.deterministic.fill_uninitialized_memory = False  # a tenth of the time
     torch.backends.cudnn.benchmark = False
 
 
 def autocast(device: torch.device, *, training: bool = False) -> torch.autocast:
-    """Half precision on CUDA; on the CPU for training only, and where it multiplies bfloat16 itself."""
-    half = device.type == "cuda" or (training and _multiplies_bfloat16())
+    """Half precision on CUDA; on the CPU for training only, and where it multiplies bfloat16 itself.
+
+    Elsewhere it is emulated, and slower than single precision.
+    """
+    half = device.type == "cuda" or (training and torch.cpu._is_avx512_bf16_supported())
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=half)
-
-
-def _multiplies_bfloat16() -> bool:
-    """Has this CPU instructions for it? Elsewhere it is emulated, and slower than single precision."""
-    return torch.cpu._is_avx512_bf16_supported()

