@@ -31,6 +31,7 @@ from relic.page import cells
 from relic.records.serve import AnyCorpus, Runs, recorded, runs
 from relic.records.serve import load_corpus as load_or_record
 from relic.records.tables import home, read_table, write_record
+from relic.whole import write_whole
 
 RECORD = "since"
 NINE, CONTROL = "papers' nine", "never sees the image"

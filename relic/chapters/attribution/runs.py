@@ -21,6 +21,7 @@ from relic.errors import RelicError
 from relic.measure.runs import Run, fit
 from relic.records.runs import DESCRIPTION, TEXT
 from relic.records.tables import home, write_record
+from relic.whole import write_whole
 
 RECORD = "attribution"
 VERSION = 3  # raised when a change moves attributions
