@@ -4,6 +4,8 @@ The papers used `bert-base-uncased`. Where no hub can be reached, all-MiniLM-L6-
 package: the same architecture, smaller, other weights. It is named in every table.
 """
 
+import contextlib
+import logging
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -60,13 +62,26 @@ def check_encoder(name: str) -> None:
 def load_encoder(name: str) -> torch.nn.Module:
     """A fresh encoder with its trained weights, in safetensors only: nothing is unpickled."""
     from transformers import AutoModel
-    from transformers.utils import logging
 
     check_encoder(name)
-    logging.set_verbosity_error()  # every load is reported on stderr otherwise
-    logging.disable_progress_bar()
-    model = AutoModel.from_pretrained(encoder_directory(name), use_safetensors=True)
+    with _quiet():
+        model = AutoModel.from_pretrained(encoder_directory(name), use_safetensors=True)
     return model.to(best_device())
+
+
+@contextlib.contextmanager
+def _quiet():
+    """transformers reports every load on stderr; we want warnings only from our own code."""
+    from transformers.utils import logging as transformers_logging
+
+    level = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(level)
 
 
 @cache
