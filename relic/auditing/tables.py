@@ -13,8 +13,8 @@ from pathlib import Path
 import pandas as pd
 
 from relic.auditing.files import AGAIN, FORMATS, Content, read_content, shortened
+from relic.data.corpus import is_image_id, is_text
 from relic.data.pickles import plain_values
-from relic.data.rows import is_image_id, is_text
 from relic.errors import RelicError
 
 SHOWN = 5  # rows or ids that an error lists
