@@ -144,8 +144,7 @@ def _cut_scores(corpus: PlantedCorpus, fresh: PlantedCorpus, side: str) -> dict[
     """The plain score of the linear classifier where an image's two captions are as long."""
     train, test = halves(corpus, "planted", 0)[0], pd.concat(halves(fresh, "planted", 0))
     here, there = (
-        getattr(cut(texts(each, "planted", indices=[0])), side)[0]
-        for each in (corpus, fresh)
+        getattr(cut(texts(each, "planted", indices=[0])), side)[0] for each in (corpus, fresh)
     )
     rows = Rows(pd.concat([here[train.index], there[test.index]]))
     learned, tested = np.split(np.arange(len(train) + len(test)), [len(train)])

@@ -14,10 +14,9 @@ import pandas as pd
 
 from relic.chapters.gender_score.score import cooccurrence, score_captions
 from relic.data.attribute import load_attribute
-from relic.data.corpus import Corpus
+from relic.data.corpus import Corpus, is_image_id
 from relic.data.human import read_coco
 from relic.data.load import real_directory
-from relic.data.rows import is_image_id
 from relic.errors import RelicError
 
 VILBERT = "ViLBERT (authors' file)"  # its counts of man and woman are ViLBERT's, table 5
