@@ -73,8 +73,9 @@ def telling_words(audited: Audited, words: int = WORDS) -> pd.DataFrame:
     sizes, (first, second) = np.bincount(classes, minlength=2), corpus.attribute.classes
     for name in corpus.captioners:
         own, raw = _read(audited, name), corpus.captions(name).loc[sampled(audited)].tolist()
-        table = pd.DataFrame(_counted(own, classes, pairs=True)).T.fillna(0).sort_index()
-        table = table[table.sum(axis=1) >= LEAST]
+        counts = _counted(own, classes, pairs=True)
+        terms = [t for t in counts[0] | counts[1] if counts[0][t] + counts[1][t] >= LEAST]
+        table = pd.DataFrame([[each[t] for each in counts] for t in terms], terms, [0, 1])
         rates, share = table / sizes, table.sum(axis=1) / sizes.sum()
         error = np.sqrt(share * (1 - share) * (1 / sizes).sum())
         apart = ((rates[1] - rates[0]) / error).where(error > 0, 0)
@@ -89,8 +90,17 @@ def telling_words(audited: Audited, words: int = WORDS) -> pd.DataFrame:
                 row |= dict(zip((f"{first} %", f"{second} %"), 100 * rates.loc[term], strict=True))
                 row |= dict(zip((f"human {first} %", f"human {second} %"), human, strict=True))
                 row |= {"captions": int(table.loc[term].sum()), "apart": apart[term]}
-                rows.append(row | {"example": raw[int(np.argmax(has))]})
+                rows.append(row | {"example": _around(raw[int(np.argmax(has))], term)})
     return pd.DataFrame(rows)
+
+
+def _around(caption: str, term: str, reach: int = 70) -> str:
+    """A caption, of a long one what stands around a term."""
+    at = max(0, caption.lower().find(term.split()[0]))
+    start, end = max(0, at - reach), at + len(term) + reach
+    if len(caption) <= 3 * reach:
+        return caption
+    return f"{'…' * (start > 0)}{caption[start:end]}{'…' * (end < len(caption))}"
 
 
 def _holding(captions: list[str], term: str) -> np.ndarray:
@@ -108,7 +118,7 @@ def _different(terms: Iterable[str], mask_token: str, number: int) -> list[str]:
     kept, used = [], set()
     for term in terms:
         parts = set(term.split()) - COMMON - {mask_token}
-        if parts and not parts & used and len(kept) < number:
+        if parts and not parts & used and not set(term) & set(".,;") and len(kept) < number:
             kept.append(term)
             used |= parts
     return kept

@@ -159,11 +159,11 @@ def _labels_and_human(inputs: Inputs, about: Attribute) -> tuple[Rows, Rows | No
         )
     place = data_directory(inputs.data)
     series = labels_of(place, about)
-    labels = _from_data(place, "labels", series.rename("label").reset_index())
+    labels = _from_data(place, f"{about.name} labels", series.rename("label").reset_index())
     if inputs.human:
         return labels, read_human(inputs.human)
     said = human_captions(place, about.name, series.index).drop(columns="source")
-    return labels, _from_data(place, "human captions", said) if len(said) else None
+    return labels, _from_data(place, f"{about.name} human captions", said) if len(said) else None
 
 
 def _from_data(place: Path, what: str, frame: pd.DataFrame) -> Rows:

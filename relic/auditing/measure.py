@@ -102,7 +102,8 @@ def judged(audited: Audited, runs: Runs, checks: pd.DataFrame) -> Measured:
     if audited.captions_an_image:
         lic = pd.concat([lic_table(true, seen=seen) for seen in (ALL, UNSEEN)], ignore_index=True)
     for label in dict.fromkeys(labels):
-        own = Runs(true.frame[labels == label], true.store, {})
+        alone = (labels == label).all()  # then outcomes are read once
+        own = true if alone else Runs(true.frame[labels == label], true.store, {})
         learnt = chance.get(label, {})
         if lic.empty:
             rows += _alone(audited, own, label, learnt)

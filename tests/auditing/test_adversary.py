@@ -197,8 +197,8 @@ def test_7_a_dangling_link_is_told(tmp_path):
 
 @pytest.mark.slow
 def test_7_a_full_disk_leaves_no_half_report(files, tmp_path):
-    """No file may grow beyond 30 kB: runs fit, report.html does not."""
-    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))  # noqa: E731
+    """No file may grow beyond 12 kB: runs fit, report.html does not."""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, 12_000))  # noqa: E731
     place = os.environ | {"RELIC_RUNS": str(tmp_path / "r")}
     done = command(files, "--out", "out", cwd=tmp_path, env=place, preexec_fn=limit)
     assert done.returncode == 1
