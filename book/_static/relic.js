@@ -1,8 +1,8 @@
 // Long tables: a click on a column's head sorts by it, a box above filters the rows. Nothing is fetched.
 document.addEventListener("DOMContentLoaded", () => {
-  // The theme's search button says "Search Ctrl+K"; its label must not say less than its text.
-  for (const button of document.querySelectorAll(".search-button__button"))
-    if (button.textContent.trim()) button.removeAttribute("aria-label");
+  // The theme labels its search button and a cell's fold with other words than they show.
+  for (const labelled of document.querySelectorAll(".search-button__button, details.hide > summary"))
+    if (labelled.textContent.trim()) labelled.removeAttribute("aria-label");
 
   const key = (cell) => {
     const text = cell ? cell.textContent.trim() : "";
