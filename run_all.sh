@@ -96,7 +96,7 @@ choose_python
 export PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"
 case " $* " in
   *" --test "*)
-    arguments=(-n 2 --dist loadgroup --no-loadscope-reorder)  # -n 0 among the options: one process
+    arguments=(-n 2 --dist loadfile --no-loadscope-reorder)  # -n 0 among the options: one process
     for argument in "$@"; do
       case $argument in --test) ;; --quick) arguments+=(-m "not slow"); unset RELIC_DATA ;; *) arguments+=("$argument") ;; esac
     done

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import shutil
 from pathlib import Path
 
@@ -19,27 +20,36 @@ SLOW = {  # fixtures that build pages or a wheel, open a browser or read the rea
 FIVE = ("A Man rides.", "a man on a bike", "he rides a bike", "man, bike", "a cyclist")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config, items) -> None:
-    """Mark what is slow by the fixtures it uses; keep on one worker what shares an expensive one."""
+    """Mark what is slow by the fixtures it uses; on a worker, the longest file comes first."""
     for item in items:
         if SLOW & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(_group(item)))
-    if hasattr(config, "workerinput"):  # the longest group first, so that no worker waits for it
+    if hasattr(config, "workerinput"):
         items.sort(key=lambda item: "visits" not in getattr(item, "fixturenames", ()))
 
 
-def _group(item) -> str:
-    """A file's tests stay together, but slow ones only as far as they share a fixture."""
-    file = item.nodeid.split("::")[0]
-    if item.get_closest_marker("slow") is None or "browser" in item.fixturenames:
-        return file
-    definitions = item._fixtureinfo.name2fixturedefs
-    shared = (name for name, found in definitions.items() if found[-1].scope == "module")
-    makers = [name for name in shared if name != "make_project"]
-    return f"{file} {makers[0]}" if makers else item.nodeid
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A file's tests stay on one worker, because they share fixtures.
+
+    xdist's groups would do, but its 3.8 writes them into an attribute that pytest 9.2 no longer reads.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return together(nodeid)
+
+    return ByFile(config, log)
+
+
+def together(nodeid: str) -> str:
+    """What stays on one worker: a file; of the longest ones, a part."""
+    file, _, test = nodeid.partition("::")
+    page = re.match(r"test_it_changes_the_page\[(\w+)-", test)  # parameters of one notebook
+    alone = test == "test_every_notebook_runs_on_the_embedded_corpus"
+    return f"{file} {page[1]}" if page else nodeid if alone else file
 
 
 @pytest.fixture(scope="session")

@@ -21,11 +21,7 @@ from relic.book.profiles import notebook_parameters
 from relic.errors import RelicError
 
 VARIED = yaml.safe_load(Path(__file__).with_name("parameters.yml").read_text(encoding="utf-8"))
-PAIRS = [
-    pytest.param(name, parameter, marks=pytest.mark.xdist_group(name))  # they share the page before
-    for name, given in VARIED.items()
-    for parameter in given["to"]
-]
+PAIRS = [(name, parameter) for name, given in VARIED.items() for parameter in given["to"]]
 
 
 @pytest.fixture(scope="module", autouse=True)
