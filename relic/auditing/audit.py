@@ -283,7 +283,8 @@ def lic(
 def _table(what: str, values: Mapping, column: str) -> Table:
     if not values:
         raise RelicError(f"no {what}", expected="a dict by image")
-    rows = [{"image_id": image, column: value} for image, value in values.items()]
+    plain = (getattr(image, "item", lambda image=image: image)() for image in values)  # of NumPy
+    rows = [{"image_id": i, column: v} for i, v in zip(plain, values.values(), strict=True)]
     return Table(Path(what), "", ["image_id", column], rows, kind="mapping")
 
 

@@ -393,6 +393,8 @@ def test_lic_in_memory(tmp_path):
     strings = relic.lic(*({str(k): v for k, v in each.items()} for each in (corpus.captions(name).to_dict(), labels, human)),
                         seeds=[0, 1, 2], classifiers="linear", vocabulary="captioner")  # fmt: skip
     assert (strings.lic, strings.low) == (found.lic, found.low)  # the same splits
+    drawn = {np.int64(image): text for image, text in corpus.captions(name).items()}
+    assert relic.lic(drawn, labels, human, seeds=[0, 1, 2]).lic == found.lic
     wider = relic.lic(corpus.captions(name).to_dict(), labels, human, seeds=[0], vocabulary="none")
     assert wider.lic_data != found.lic_data
     with pytest.raises(RelicError, match="'Woman'"):
