@@ -52,8 +52,12 @@ def _published(frame: pd.DataFrame, attribute: str) -> pd.DataFrame:
 
 @cache
 def ours() -> pd.DataFrame:
-    """Recorded runs on paired splits as lic tables: every attribute and classifier."""
-    return lic_table(recorded()).assign(source=OURS)
+    """Recorded runs on paired splits as lic tables: every attribute and classifier.
+
+    Without the tuned LSTM, which has two captioners: it is no evidence about every captioner.
+    """
+    runs = recorded().frame
+    return lic_table(runs[runs["recipe"] != "tuned"]).assign(source=OURS)
 
 
 def everything() -> pd.DataFrame:
