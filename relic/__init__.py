@@ -21,7 +21,7 @@ _HOMES = {
     "relic.measure.inputs": ("masked",),
     "relic.measure.runs": ("train",),
     "relic.measure.score": ("caption_scores", "lic_score"),
-    "relic.numbers": ("number", "span"),
+    "relic.numbers": ("count", "number", "span"),
     "relic.page": ("Page",),
     "relic.records.evidence": ("judge_all", "papers", "spreadsheet"),
     "relic.records.published": ("published",),

@@ -77,7 +77,7 @@ def test_the_package_stays_thin():
     lines = {n: len(f.read_text(encoding="utf-8").splitlines()) for n, f in modules().items()}
     core = sum(n for name, n in lines.items() if name.split(".")[1:2] in (["data"], ["measure"], ["judge"]))  # fmt: skip
     assert core <= 3980  # a ratchet: 4,180 before
-    assert sum(lines.values()) <= 16_500  # a ratchet: the aim is 12,500
+    assert sum(lines.values()) <= 15_800  # a ratchet: the aim is 12,500
     assert len(list(paths.PACKAGE.glob("*.py"))) <= 12
 
 

@@ -297,13 +297,19 @@ def direction() -> dict:
     """Women named as men, and BiasAmp at equal object rates."""
     named = read_table("direction", "gender_naming").set_index("captioner")
     named = named.query("label == 'Female' and outcome == 'wrong'")
-    rates = read_table("direction", "gender_amplification").query("direction == 'A→T, equal rates'")
+    rates = read_table("direction", "gender_amplification")
     rates = rates[rates["captioner"].isin(NINE)]
+    above = (
+        (rates["low"] > 0)
+        .groupby(rates["direction"])
+        .agg(lambda each: f"{each.sum()} of {len(each)}")
+    )
     return {
         "nic_plus": tuple(named.loc[NIC_PLUS, ["value", "low", "high"]]),
         "equalizer": tuple(named.loc[EQUALIZER, ["value", "low", "high"]]),
         "women": int(named.loc[EQUALIZER, "n"]),
-        "above_0": f"{(rates['low'] > 0).sum()} of {len(rates)}",
+        "above_0": above["A→T, equal rates"],
+        "plain_above_0": above["A→T"],
     }
 
 

@@ -172,11 +172,11 @@ def agreement(lic: pd.DataFrame) -> pd.DataFrame:
 
 
 def same_order(lic: pd.DataFrame) -> Verdict:
-    """Claim 1: the least agreement of any two classifiers is above `ALIKE`."""
+    """Claim 1: any two classifiers agree by more than `ALIKE`; the pair with the lowest end is shown."""
     pairs = agreement(lic)
     if pairs.empty:
         raise RelicError("claim 1 needs two classifiers, two splits or more of three captioners")
-    least = pairs.loc[pairs["correlation"].idxmin()]
+    least = pairs.loc[pairs["low"].idxmin()]
     words = [judge(Interval(r.correlation, r.low, r.high), above=ALIKE) for r in pairs.itertuples()]
     word = SUPPORTED if set(words) == {SUPPORTED} else REFUTED if REFUTED in words else UNDECIDED
     mean, low, high = least[["correlation", "low", "high"]]

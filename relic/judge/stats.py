@@ -68,7 +68,7 @@ class Estimate(NamedTuple):
 
 
 def estimate(values: Iterable[float], shared: float | None = None) -> Estimate:
-    """Mean over repeated splits with the corrected error of Nadeau & Bengio (2003), equation 19.
+    """Mean over repeated splits with an error as Nadeau & Bengio (2003, equation 19) correct it, by `SHARED`.
 
     `shared`: instead of `SHARED`; 0 for independent values.
 

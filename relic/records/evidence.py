@@ -1,5 +1,6 @@
 """Lic tables of every source: the papers' printed tables, Türk et al.'s spreadsheet, our records."""
 
+from collections.abc import Iterable
 from functools import cache
 
 import pandas as pd
@@ -66,6 +67,16 @@ def everything() -> pd.DataFrame:
     return pd.concat([part.astype({"seed": "Int64"}) for part in parts], ignore_index=True)
 
 
+def _other_recipes(classifiers: Iterable[str]) -> list[str]:
+    """Those that are another recipe of one that is there: not a classifier of their own.
+
+    >>> _other_recipes(["linear", "bert-pre", "bert-pre 1e-5x5"])
+    ['bert-pre 1e-5x5']
+    """
+    first = tuple(f"{name} " for name in classifiers)
+    return [name for name in classifiers if name.startswith(first)]
+
+
 def judge_all(lic: pd.DataFrame | None = None) -> pd.DataFrame:
     """Every claim on every source and classifier that can carry it: a row each."""
     lic, by, rows = everything() if lic is None else lic, ["source", *KIND], []
@@ -84,6 +95,7 @@ def judge_all(lic: pd.DataFrame | None = None) -> pd.DataFrame:
             for claim, quantity in {"3 (LIC_M)": "lic_model", "3 (LIC)": "lic"}.items():
                 add(claim, race, claims.less_than_gender(gender, race, quantity))
     for _, part in lic.groupby([name for name in by if name != "classifier"], sort=False):
+        part = part[~part["classifier"].isin(_other_recipes(part["classifier"].unique()))]
         if part["seed"].notna().all() and len(claims.agreement(part)):
             every = ", ".join(part["classifier"].unique())
             add("1", part, claims.same_order(part), classifier=every)

@@ -59,7 +59,7 @@ def inputs(place, captions=None, labels=None, human=None, **more) -> Inputs:
 @pytest.mark.slow
 def test_known_verdicts_of_the_embedded_corpus(tmp_path):
     """Four planted captioners: two amplify, one gives away less than people, one does nothing."""
-    files = example_files("gender", 4000, "embedded", tmp_path / "files")
+    files = example_files("gender", 8000, "embedded", tmp_path / "files")
     told = audited(Inputs(**files | {"captions": tuple(files["captions"])}).told())
     found = measure(told, store=Store(tmp_path / "runs"), chance=False, checks=False, progress=False)  # fmt: skip
     verdicts = dict(zip(found.lic["captioner"], found.lic["verdict"], strict=True))
@@ -69,7 +69,7 @@ def test_known_verdicts_of_the_embedded_corpus(tmp_path):
         "Strong amplifier (gain 1.5)": "amplifies",
         "Reducer (gain −1)": "does not amplify",
     }
-    corpus = planted_corpus("gender", images=4000)
+    corpus = planted_corpus("gender", images=8000)
     truth = [corpus.true_lic(key).lic for key in corpus.captioners]
     assert np.corrcoef(truth, found.lic["lic"])[0, 1] > 0.99
 
