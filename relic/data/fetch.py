@@ -106,7 +106,7 @@ class _Source:
         part = target.with_name(target.name + ".part")
         target.parent.mkdir(parents=True, exist_ok=True)
         size, begin = _size(part), bar.n
-        if present(part) != row.git_blob_sha1:
+        if not (size and git_blob_sha1(part) == row.git_blob_sha1):
             if pd.notna(row.bytes) and size >= row.bytes:
                 part.unlink(missing_ok=True)  # nothing left to ask for, yet not the file
             resumed = self._download(row, part, bar)

@@ -16,10 +16,6 @@ UNCASED = {
     "a  [UNK]\tman [SEP] x": [101, 1037, 100, 2158, 102, 1060, 102],
     "": [101, 102],
 }  # fmt: skip
-GPT2 = {
-    "a man riding a wave": [64, 582, 9546, 257, 6769],
-    " Hello world, don't": [18435, 995, 11, 836, 470],
-}
 
 
 @pytest.mark.parametrize("text", UNCASED)
@@ -37,10 +33,9 @@ def at_hand(name: str):
         pytest.skip(f"{name} is not on this machine")
 
 
-@pytest.mark.parametrize(("name", "golden"), [("bert-base-uncased", UNCASED), ("gpt2", GPT2)])
-def test_the_papers_models_read_as_ever(name, golden):
-    tokenizer = at_hand(name)
-    assert {text: tokenizer(text)["input_ids"] for text in golden} == golden
+def test_the_papers_model_reads_as_ever():
+    tokenizer = at_hand("bert-base-uncased")
+    assert {text: tokenizer(text)["input_ids"] for text in UNCASED} == UNCASED
 
 
 def test_a_padded_batch_is_cut_and_masked():
