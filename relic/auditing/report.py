@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from relic.auditing.measure import MARKS
 from relic.errors import RelicError
+from relic.judge.stats import SHARED
 from relic.numbers import number, span
 
 SECTIONS = {
@@ -55,6 +56,7 @@ def _templates() -> Environment:
         "explained": partial(_said, "explained"),
         "misnamed": partial(_said, "misnamed"),
         "MARKS": MARKS,
+        "SHARED": SHARED,
         "isnan": lambda value: value is None or value != value,
     }
     return made

@@ -15,9 +15,7 @@ from relic import paths
 from relic.errors import RelicError
 
 TYPES = (int, float, str, bool, list)
-Parameters = dict[
-    str, dict
-]  # notebook name -> parameter -> default, or value; a default has its type
+Parameters = dict[str, dict]  # notebook -> parameter -> default (which has its type), or value
 
 
 def notebook_parameters(notebook: Path) -> dict:
