@@ -1,5 +1,6 @@
 """The `relic` command."""
 
+import gc
 import sys
 from typing import Annotated
 
@@ -51,6 +52,7 @@ def options(
 
 def main() -> None:
     """Run the command; an error a user can act on is printed without a traceback."""
+    gc.set_threshold(100_000)  # captions are many small objects without cycles
     try:
         app()
     except RelicError as error:

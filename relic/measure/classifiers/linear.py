@@ -5,6 +5,7 @@ the cost. Counts are binary; what occurs in one training caption only is left ou
 of scikit-learn's `LogisticRegression` (a test compares), without what it checks at every call.
 """
 
+from collections import defaultdict
 from functools import lru_cache
 from itertools import pairwise
 
@@ -20,7 +21,8 @@ LEAST = 2  # training captions that must have a word or word pair
 LARGE = 100_000  # captions above which the fit stops sooner: half the steps, a score within 0.1
 CLOSE, LOOSE = 1e-4, 1e-3  # gradients at which a fit stops
 
-_numbers: dict[str, int] = {}  # word or word pair -> number, as they come
+_numbers: defaultdict[str, int] = defaultdict()  # word or word pair -> number, as they come
+_numbers.default_factory = _numbers.__len__
 
 
 @lru_cache(maxsize=500_000)
@@ -28,7 +30,13 @@ def caption_terms(caption: str) -> np.ndarray:
     """Numbers of the distinct words and word pairs of a caption; each caption is read once."""
     words = caption.split()
     terms = dict.fromkeys([*words, *map(" ".join, pairwise(words))])
-    return np.array([_numbers.setdefault(term, len(_numbers)) for term in terms], dtype=np.int64)
+    return np.array([*map(_numbers.__getitem__, terms)], dtype=np.int64)
+
+
+def joined_terms(captions) -> tuple[np.ndarray, np.ndarray]:
+    """Terms of all captions in a row, and where each caption's begin and end."""
+    rows = [caption_terms(caption) for caption in captions]
+    return np.concatenate([*rows, np.empty(0, dtype=np.int64)]), np.cumsum([0, *map(len, rows)])
 
 
 def optimum(rows: csr_matrix, classes: np.ndarray, penalty: float) -> np.ndarray:
@@ -66,16 +74,17 @@ class Linear:
         Columns stand in the order in which the training captions first name their terms, so that the
         last bit of a score does not depend on what this process read before.
         """
-        rows = [caption_terms(caption) for caption in captions]
-        codes, numbers = pd.factorize(np.concatenate(rows))
+        terms, ends = joined_terms(captions)
+        codes, numbers = pd.factorize(terms)
         self.numbers = numbers[np.bincount(codes) >= LEAST]
-        self.coefficients = optimum(self._matrix(rows), np.asarray(classes), self.penalty)
+        self.coefficients = optimum(self._matrix(terms, ends), np.asarray(classes), self.penalty)
         return self
 
     def logits(self, captions) -> np.ndarray:
         """Log-odds of class 1."""
-        rows = [caption_terms(caption) for caption in captions]
-        return self._matrix(rows) @ self.coefficients[:-1] + self.coefficients[-1]
+        return (
+            self._matrix(*joined_terms(captions)) @ self.coefficients[:-1] + self.coefficients[-1]
+        )
 
     def weights(self) -> dict[str, float]:
         """Weight of each word and word pair; above 0 it speaks for class 1."""
@@ -83,12 +92,11 @@ class Linear:
         pairs = zip(self.numbers, self.coefficients, strict=False)
         return {names[number]: float(weight) for number, weight in pairs}
 
-    def _matrix(self, rows: list[np.ndarray]) -> csr_matrix:
+    def _matrix(self, terms: np.ndarray, ends: np.ndarray) -> csr_matrix:
         column = np.full(len(_numbers), -1)
         column[self.numbers] = np.arange(len(self.numbers))
-        columns = column[np.concatenate([*rows, np.empty(0, dtype=np.int64)])]
-        ends = np.cumsum([0, *map(len, rows)])
-        kept = np.append(0, np.cumsum(columns >= 0))
-        columns = columns[columns >= 0]
-        shape = len(rows), len(self.numbers)
+        columns = column[terms]
+        known = columns >= 0
+        kept, columns = np.append(0, np.cumsum(known)), columns[known]
+        shape = len(ends) - 1, len(self.numbers)
         return csr_matrix((np.ones(len(columns)), columns, kept[ends]), shape=shape)
