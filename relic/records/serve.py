@@ -28,6 +28,7 @@ from relic.data.load import GET
 from relic.data.load import load_corpus as load_captions
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
+from relic.measure.classifiers.base import RECIPES
 from relic.measure.runs import Run, complete, describe
 from relic.measure.splits import PAPER_SEEDS
 from relic.measure.store import Store
@@ -188,7 +189,13 @@ def runs(
     fields of a run (`split`, `caption_set`, `vocabulary`, `labels`, `size`, `recipe`, `encoder`), each
     a value or a list.
     """
-    names, kinds = list(captioners or corpus.captioners), _list(classifier)
+    names, kinds, seeds = list(captioners or corpus.captioners), _list(classifier), list(seeds)
+    if not seeds:
+        raise RelicError(
+            f"{corpus.name}, {corpus.attribute.name}: {', '.join(kinds)}: no split is recorded for every captioner",
+            expected="a recorded classifier (linear is complete), or seeds to train",
+            mend=f"{GET}, and name the seeds",
+        )
     lists, wanted = {field: _list(value) for field, value in choices.items()}, []
     for name, side, kind, seed in product(names, sides, kinds, seeds):
         given = {"classifier": [kind], "seed": [seed], "side": [side]} | lists
@@ -198,6 +205,28 @@ def runs(
         for values in product(*given.values()):
             wanted.append(_describe(corpus, name, **dict(zip(given, values, strict=True))))
     return serve(corpus, list(dict.fromkeys(wanted)), workers=workers, progress=progress)
+
+
+def splits(
+    corpus: AnyCorpus,
+    classifier: str = "linear",
+    seeds: Iterable[int] = (),
+    *,
+    captioners: Iterable[str] = (),
+    sides: Iterable[str] = ("model", "human"),
+    size: int = 0,
+) -> list[int]:
+    """The splits of a page: those asked for, else all that are recorded for every captioner.
+
+    The embedded corpus has no record: 0, 12 and 100.
+    """
+    if seeds or corpus.synthetic:
+        return list(seeds or PAPER_SEEDS[:3])
+    names, recipe = list(captioners or corpus.captioners), RECIPES[classifier]
+    kind = {"attribute": corpus.attribute.name, "classifier": classifier, "recipe": recipe}
+    counts = recorded(**kind, captioner=names, size=size).frame.groupby(["side", "seed"]).size()
+    wanted = {"model": len(names), "human": len(names) * len(_turn(classifier, 0))}
+    return [s for s in PAPER_SEEDS if all(counts.get((k, s), 0) >= wanted[k] for k in sides)]
 
 
 def _list(value) -> list:
