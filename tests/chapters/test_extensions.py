@@ -10,11 +10,6 @@ from relic.data.planted import planted_corpus
 from relic.judge.stats import SHARED
 from relic.records.serve import Runs
 
-PAPER_UNSEEN = {  # METHODS: unseen as written, mean over the papers' ten splits
-    "NIC": 231, "SAT": 296, "FC": 133, "Att2in": 214, "UpDn": 279, "Transformer": 454, "OSCAR": 372,
-    "NIC+": 133, "NIC+Equalizer": 137,
-}  # fmt: skip
-
 
 def run(side, score, seed=0, captioner="oscar", **more):
     row = {
