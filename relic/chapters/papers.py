@@ -76,14 +76,6 @@ def pairs(cells: pd.DataFrame, spreads: float = 1.0) -> pd.DataFrame:
     return ordered(both)[["papers", *means, "difference", "spread", "beyond"]]
 
 
-def side_by_side(cells: pd.DataFrame) -> pd.DataFrame:
-    """A row a cell, a paper a column: mean ± standard deviation."""
-    told = cells.assign(paper=cells["source"].map(SHORT), value=plus_minus(cells, "mean"))
-    wide = told.pivot(index=CELL, columns="paper", values="value").fillna("–")
-    shown = [name for name in SHORT.values() if name in wide]
-    return ordered(wide[shown].rename_axis(columns=None).reset_index())
-
-
 def plus_minus(frame: pd.DataFrame, mean: str, spread: str = "spread") -> list[str]:
     """Mean ± spread of each row, as the papers print them."""
     return [f"{number(m)} ± {number(s)}" for m, s in zip(frame[mean], frame[spread], strict=True)]
@@ -169,20 +161,6 @@ def captioner_rows(beside: pd.DataFrame) -> pd.DataFrame:
         for each in part.itertuples():
             row |= {each.paper: each.printed, f"ours − {each.paper}": each.difference}
         rows.append(row | {"outside the spread of": ", ".join(part["paper"][~part["inside"]])})
-    return pd.DataFrame(rows)
-
-
-def agreement(beside: pd.DataFrame) -> pd.DataFrame:
-    """By attribute, classifier and paper: how far ours lies from theirs, and r over captioners."""
-    rows, by = [], ["attribute", "classifier", "paper"]
-    for key, part in beside.groupby(by, sort=False):
-        row = dict(zip(by, key, strict=True)) | {"seeds": part["seeds"].min()}
-        row |= {"captioners": len(part), "inside": int(part["inside"].sum())}
-        gap, both = part["difference"], (part["ours"], part["theirs"])
-        row |= {"mean difference": gap.mean(), "largest |difference|": gap.abs().max()}
-        r = stats.pearsonr(*both)
-        row |= {"r": r.statistic, **r.confidence_interval()._asdict()}
-        rows.append(row | {"τ": stats.kendalltau(*both).statistic})
     return pd.DataFrame(rows)
 
 

@@ -102,9 +102,9 @@ def verdict(
     known = np.array([p for p in one_sided.values() if not np.isnan(p)])
     word = SUPPORTED if words == {SUPPORTED} else UNDECIDED
     word = REFUTED if (holm(1 - known) < LEVEL).any() else word
-    surely, of_weakest = int((holm(known) < LEVEL).sum()), found[weakest]
-    counts = of_weakest.n, n_test, surely, len(found)
-    return Verdict(claim, word, *of_weakest.interval(), weakest, *counts)
+    surely, seeds = int((holm(known) < LEVEL).sum()), found[weakest].n
+    interval = found[weakest].interval()
+    return Verdict(claim, word, *interval, weakest, seeds, n_test, surely, len(found))
 
 
 def amplification(lic: pd.DataFrame) -> Verdict:
