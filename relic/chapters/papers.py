@@ -5,10 +5,6 @@ ten seeds. That is a spread, not a test: a mean of ten seeds varies less than on
 papers share captions, seeds and in part splits.
 """
 
-from functools import reduce
-from itertools import combinations
-from operator import add
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -26,9 +22,11 @@ from relic.records.published import CELL
 from relic.records.serve import AnyCorpus, Runs, recorded, runs
 
 SHORT = {source: name.split()[0] for source, name in PAPERS.items()}
-METRICS = ["LIC_M", "LIC_D", "LIC"]
-RANKS = {"attribute": ["gender", "race", "age"], "classifier": ["lstm", "bert-ft", "bert-pre"]}
-RANKS |= {"metric": METRICS}
+ORDER = {  # in which the papers print
+    "attribute": ["gender", "race", "age"],
+    "classifier": ["lstm", "bert-ft", "bert-pre"],
+    "metric": ["LIC_M", "LIC_D", "LIC"],
+}
 SETTINGS = {"lstm": {"recipe": "upstream", "batching": "packed"}, "bert-ft": {"recipe": "1e-5x5"}}
 TH10 = ("lstm", "linear")  # read NIC's gender captions from the file of the papers' LSTM script
 
@@ -50,11 +48,13 @@ def cells(papers: pd.DataFrame) -> pd.DataFrame:
 
 def ordered(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows in the order in which the papers print them."""
-    ranks = RANKS | {"captioner": in_order(frame["captioner"])}
-    places = {name: {v: n for n, v in enumerate(values)} for name, values in ranks.items()}
-    found = {name: frame[name].map(places[name]).fillna(9) for name in CELL if name in frame}
-    order = pd.DataFrame(found).sort_values(list(found), kind="stable").index
-    return frame.loc[order].reset_index(drop=True)
+    order = ORDER | {"captioner": in_order(frame["captioner"])}
+
+    def ranks(column: pd.Series) -> pd.Series:
+        return column.map({v: n for n, v in enumerate(order[column.name])})
+
+    columns = [name for name in CELL if name in frame]
+    return frame.sort_values(columns, key=ranks, ignore_index=True)
 
 
 def pairs(cells: pd.DataFrame, spreads: float = 1.0) -> pd.DataFrame:
@@ -62,12 +62,10 @@ def pairs(cells: pd.DataFrame, spreads: float = 1.0) -> pd.DataFrame:
     present = [source for source in PAPERS if source in set(cells["source"])]
     if len(present) < 2:
         raise RelicError(f"papers: {present}", expected=f"two or three of {list(PAPERS)}")
-    parts = []
-    for names in combinations(present, 2):
-        left, right = (cells[cells["source"] == name] for name in names)
-        both = left.merge(right, on=CELL, suffixes=("_first", "_second"))
-        parts.append(both.assign(papers=" – ".join(SHORT[name] for name in names)))
-    both = pd.concat(parts, ignore_index=True)
+    both = cells.merge(cells, on=CELL, suffixes=("_first", "_second"))
+    first, second = both["source_first"], both["source_second"]
+    both["papers"] = first.map(SHORT) + " – " + second.map(SHORT)
+    both = both[first.map(present.index) < second.map(present.index)]
     # one decimal is printed: rounding takes away what binary fractions add
     both["difference"] = (both["mean_second"] - both["mean_first"]).round(1)
     both["spread"] = np.hypot(both["spread_first"], both["spread_second"])
@@ -93,7 +91,7 @@ def draw_published(cells: pd.DataFrame, file) -> None:
 def printed_in(attribute: str, classifier: str) -> str:
     """Where the reproductions print LIC of an attribute by a classifier."""
     turk = {"gender lstm": 2, "gender bert": 1, "race lstm": 3}.get(f"{attribute} {classifier[:4]}")
-    first = f"table {RANKS['attribute'].index(attribute) + 1} of Antequera et al. (2023)"
+    first = f"table {ORDER['attribute'].index(attribute) + 1} of Antequera et al. (2023)"
     return first + (f" and table {turk} of Türk et al. (2023)" if turk else "")
 
 
@@ -120,18 +118,19 @@ def against_sheet(cells: pd.DataFrame, per_seed: pd.DataFrame) -> pd.DataFrame:
 
 def protocol(corpus: AnyCorpus, classifier: str, seeds: list[int]) -> Runs:
     """LIC_M on the papers' splits, files and settings: of these seeds, or (none given) as recorded."""
-    attribute = corpus.attribute.name
-    own_file = ["nic"] if attribute == "gender" and classifier in TH10 else []
-    sets = {"standard": [n for n in corpus.captioners if n not in own_file], "th10": own_file}
     kind = {"classifier": classifier, "split": "upstream", **SETTINGS.get(classifier, {})}
-    parts = []
-    for caption_set, names in sets.items():
-        asked = {"sides": ["model"], "seeds": seeds, "caption_set": caption_set, **kind}
-        known = {"side": "model", "attribute": attribute, "caption_set": caption_set, **kind}
-        if names:
-            served = runs(corpus, names, **asked) if seeds else recorded(captioner=names, **known)
-            parts.append(served)
-    return reduce(add, parts)
+
+    def served(names: list[str], caption_set: str) -> Runs:
+        if seeds:
+            asked = {"seeds": seeds, "sides": ["model"], "caption_set": caption_set}
+            return runs(corpus, names, **asked, **kind)
+        asked = {"attribute": corpus.attribute.name, "side": "model", "caption_set": caption_set}
+        return recorded(captioner=names, **asked, **kind)
+
+    if corpus.attribute.name != "gender" or classifier not in TH10:
+        return served(corpus.captioners, "standard")
+    others = [name for name in corpus.captioners if name != "nic"]
+    return served(others, "standard") + served(["nic"], "th10")
 
 
 def beside(runs: Runs, cells: pd.DataFrame) -> pd.DataFrame:
@@ -155,8 +154,8 @@ def beside(runs: Runs, cells: pd.DataFrame) -> pd.DataFrame:
 def captioner_rows(beside: pd.DataFrame) -> pd.DataFrame:
     """The same with a row a captioner: ours, then each paper's value and how far ours lies from it."""
     mine, printed = plus_minus(beside, "ours", "sd"), plus_minus(beside, "theirs")
-    told, rows = beside.assign(mine=mine, printed=printed), []
-    for name, part in told.groupby("captioner", sort=False):
+    shown, rows = beside.assign(mine=mine, printed=printed), []
+    for name, part in shown.groupby("captioner", sort=False):
         row = {"captioner": name, "seeds": part["seeds"].iloc[0], "ours": part["mine"].iloc[0]}
         for each in part.itertuples():
             row |= {each.paper: each.printed, f"ours − {each.paper}": each.difference}

@@ -130,9 +130,9 @@ def mean_less_than_gender(gender: pd.DataFrame, race: pd.DataFrame, quantity="li
     return mean_over_captioners(gender, quantity).minus(mean_over_captioners(race, quantity))
 
 
-def equalizer(lic: pd.DataFrame, pair: tuple[str, str] | None = None) -> Verdict:
+def equalizer(lic: pd.DataFrame) -> Verdict:
     """Claim 4: the first of a pair amplifies gender more than the second; race and age no more."""
-    first, second = pair or next((p for p in PAIRS if set(p) <= set(lic["captioner"])), PAIRS[0])
+    first, second = next((p for p in PAIRS if set(p) <= set(lic["captioner"])), PAIRS[0])
     bound = {"above": 0} if lic["attribute"].iloc[0] == "gender" else {"below": MARGIN}
     lead, own = difference(lic, first, second), lic["captioner"].isin([first, second])
     claim = f"{first} amplifies gender more than {second}, race and age no more."

@@ -52,11 +52,11 @@ class Estimate(NamedTuple):
         """One-sided p of "the mean is at least `bound`"."""
         return 1 - self.p_above(bound) if self.error else float(self.mean >= bound)
 
-    def detectable(self, level: float = 0.95, power: float = POWER) -> float:
+    def detectable(self) -> float:
         """The smallest true value above 0 that would be found, with this spread, in 80 % of studies."""
         if not self.df > 0:
             return math.nan
-        return float(special.stdtrit(self.df, [0.5 + level / 2, power]).sum() * self.error)
+        return float(special.stdtrit(self.df, [0.975, POWER]).sum() * self.error)
 
     def minus(self, other: "Estimate") -> "Estimate":
         """Difference of independent estimates, degrees of freedom by Welch and Satterthwaite."""
