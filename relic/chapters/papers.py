@@ -151,18 +151,6 @@ def beside(runs: Runs, cells: pd.DataFrame) -> pd.DataFrame:
     return both[[*by, *kept]]
 
 
-def captioner_rows(beside: pd.DataFrame) -> pd.DataFrame:
-    """The same with a row a captioner: ours, then each paper's value and how far ours lies from it."""
-    mine, printed = plus_minus(beside, "ours", "sd"), plus_minus(beside, "theirs")
-    shown, rows = beside.assign(mine=mine, printed=printed), []
-    for name, part in shown.groupby("captioner", sort=False):
-        row = {"captioner": name, "seeds": part["seeds"].iloc[0], "ours": part["mine"].iloc[0]}
-        for each in part.itertuples():
-            row |= {each.paper: each.printed, f"ours − {each.paper}": each.difference}
-        rows.append(row | {"outside the spread of": ", ".join(part["paper"][~part["inside"]])})
-    return pd.DataFrame(rows)
-
-
 def by_split(runs: Runs, sheet: pd.DataFrame) -> pd.DataFrame:
     """Our LIC_M of each split beside Türk et al.'s values in that row of their spreadsheet.
 
