@@ -36,12 +36,12 @@ def cells(papers: pd.DataFrame) -> pd.DataFrame:
 
     No paper prints a spread of LIC; it follows from those of LIC_M and LIC_D, taken as independent.
     """
-    about = papers[["source", "attribute", "classifier", "captioner"]]
+    cell = papers[["source", "attribute", "classifier", "captioner"]]
     model, data = papers["std_model"], papers["std_data"]
     parts = [
-        about.assign(metric="LIC_M", mean=papers["lic_model"], spread=model),
-        about.assign(metric="LIC_D", mean=papers["lic_data"], spread=data),
-        about.assign(metric="LIC", mean=papers["lic"], spread=np.hypot(model, data)),
+        cell.assign(metric="LIC_M", mean=papers["lic_model"], spread=model),
+        cell.assign(metric="LIC_D", mean=papers["lic_data"], spread=data),
+        cell.assign(metric="LIC", mean=papers["lic"], spread=np.hypot(model, data)),
     ]
     return ordered(pd.concat(parts, ignore_index=True))
 
@@ -105,15 +105,15 @@ def against_sheet(cells: pd.DataFrame, per_seed: pd.DataFrame) -> pd.DataFrame:
     per_seed = per_seed.assign(classifier=per_seed["classifier"].str.lower())
     seeds = per_seed.groupby(CELL)["value"].agg(["mean", "std", "max", "size"])
     seeds.columns = ["of seeds", "of seeds ±", "largest seed", "n"]
-    found = printed.merge(seeds.reset_index(), on=CELL)
-    tenths = (10 * found["of seeds"]).round(6)  # takes away what binary fractions add
-    found["truncated"] = np.floor(tenths) / 10 == found["printed"]
-    found["rounded"] = np.floor(tenths + 0.5) / 10 == found["printed"]
+    both = printed.merge(seeds.reset_index(), on=CELL)
+    tenths = (10 * both["of seeds"]).round(6)  # takes away what binary fractions add
+    both["truncated"] = np.floor(tenths) / 10 == both["printed"]
+    both["rounded"] = np.floor(tenths + 0.5) / 10 == both["printed"]
     column = ["attribute", "classifier", "metric", "printed", "printed ±"]
-    alike = found.merge(found[[*column, "captioner"]], on=column, suffixes=("", " too"))
+    alike = both.merge(both[[*column, "captioner"]], on=column, suffixes=("", " too"))
     alike = alike[alike["captioner"] != alike["captioner too"]]
     named = alike.groupby(CELL)["captioner too"].agg(", ".join).rename("printed alike")
-    return found.join(named, on=CELL).fillna({"printed alike": ""})
+    return both.join(named, on=CELL).fillna({"printed alike": ""})
 
 
 def protocol(corpus: AnyCorpus, classifier: str, seeds: list[int]) -> Runs:
@@ -174,8 +174,8 @@ def seed_order(splits: pd.DataFrame, draws: int = 999) -> tuple[float, float]:
         return float(np.corrcoef(ours.ravel(), theirs[:, order].ravel())[0, 1])
 
     options = {"permutation_type": "pairings", "alternative": "greater", "n_resamples": draws}
-    found = stats.permutation_test((np.arange(ours.shape[1]),), r, **options, rng=0)
-    return float(found.statistic), float(found.pvalue)
+    test = stats.permutation_test((np.arange(ours.shape[1]),), r, **options, rng=0)
+    return float(test.statistic), float(test.pvalue)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def judge(interval: Interval, *, above: float | None = None, below: float | None
 
 
 def verdict(
-    found: Estimate | Estimates,
+    given: Estimate | Estimates,
     claim: str,
     *,
     above: float | None = None,
@@ -89,22 +89,22 @@ def verdict(
     "Every" is supported when each interval satisfies the inequality (intersection-union), refuted when
     one surely violates it after Holm's correction over all.
     """
-    found = {whose: found} if isinstance(found, Estimate) else found
-    if not found:
+    given = {whose: given} if isinstance(given, Estimate) else given
+    if not given:
         raise RelicError(f"nothing to judge for: {claim}", expected="at least one captioner")
-    words = {judge(each.interval(), above=above, below=below) for each in found.values()}
+    words = {judge(each.interval(), above=above, below=below) for each in given.values()}
     one_sided = {  # p against the claim
         name: each.p_above(above) if above is not None else each.p_below(below or 0.0)
-        for name, each in found.items()
+        for name, each in given.items()
     }
     sign = -1 if above is not None else 1  # without intervals the least mean is the weakest
-    weakest = max(found, key=lambda n: (np.nan_to_num(one_sided[n], nan=2), sign * found[n].mean))
+    weakest = max(given, key=lambda n: (np.nan_to_num(one_sided[n], nan=2), sign * given[n].mean))
     known = np.array([p for p in one_sided.values() if not np.isnan(p)])
     word = SUPPORTED if words == {SUPPORTED} else UNDECIDED
     word = REFUTED if (holm(1 - known) < LEVEL).any() else word
-    surely, seeds = int((holm(known) < LEVEL).sum()), found[weakest].n
-    interval = found[weakest].interval()
-    return Verdict(claim, word, *interval, weakest, seeds, n_test, surely, len(found))
+    surely, seeds = int((holm(known) < LEVEL).sum()), given[weakest].n
+    interval = given[weakest].interval()
+    return Verdict(claim, word, *interval, weakest, seeds, n_test, surely, len(given))
 
 
 def amplification(lic: pd.DataFrame) -> Verdict:

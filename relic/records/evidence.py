@@ -10,7 +10,7 @@ from relic.judge.lic import ALL, KIND, lic_table
 from relic.records.published import published
 from relic.records.serve import recorded
 
-PAPER_SEEDS, PAPER_TEST = 10, {"gender": 662, "race": 220, "age": 488}
+PAPER_SPLITS, PAPER_TEST = 10, {"gender": 662, "race": 220, "age": 488}
 PAPERS = {
     "hirota2022": "Hirota et al. 2022",
     "relic2023": "Antequera et al. 2023",
@@ -29,7 +29,7 @@ def papers(attribute: str = "") -> pd.DataFrame:
     parts = {"lic_model": mean["LIC_M"], "lic_data": mean["LIC_D"], "lic": mean["LIC"]}
     parts |= {"std_model": std["LIC_M"], "std_data": std["LIC_D"]}
     frame = pd.DataFrame(parts).reset_index()
-    return _published(frame.assign(seed=pd.NA, n_seeds=PAPER_SEEDS), attribute)
+    return _published(frame.assign(seed=pd.NA, n_seeds=PAPER_SPLITS), attribute)
 
 
 def spreadsheet(attribute: str = "") -> pd.DataFrame:

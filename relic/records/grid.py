@@ -69,16 +69,16 @@ def _described(runs: pd.DataFrame) -> list[tuple]:
 
 def problems(declared: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     """Runs that a complete part lacks, and runs outside of every part."""
-    there, wanted, found = set(_described(runs)), _described(declared), []
+    there, wanted, messages = set(_described(runs)), _described(declared), []
     absent = pd.Series([run not in there for run in wanted], index=declared.index)
     for part, lacking in declared[absent & (declared["status"] == COMPLETE)].groupby("part"):
         of, first = (declared["part"] == part).sum(), _name(_described(lacking)[0])
         missing = f"{len(lacking)} of {of} runs are missing, the first: {first}"
-        found.append(f"{lacking['grid'].iloc[0]}: {missing}")
+        messages.append(f"{lacking['grid'].iloc[0]}: {missing}")
     if outside := sorted(there - set(wanted), key=str):
         first = _name(outside[0])
-        found.append(f"{len(outside)} runs are in no grid of {FILE}, the first: {first}")
-    return found
+        messages.append(f"{len(outside)} runs are in no grid of {FILE}, the first: {first}")
+    return messages
 
 
 def _name(run: tuple) -> str:

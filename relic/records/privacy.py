@@ -38,12 +38,12 @@ def like_a_caption(text: str) -> bool:
 
 def problems(directory: Path = paths.RESULTS) -> list[str]:
     """Files, columns and cells that have no business in `results/`."""
-    found = []
+    wrong = []
     for file in sorted(p for p in directory.rglob("*") if p.is_file()):
         name = file.relative_to(directory).as_posix()
         if not any(fnmatch(name, pattern) for pattern in _listed()["about"]):
-            found += _of_file(file, name)
-    return found
+            wrong += _of_file(file, name)
+    return wrong
 
 
 def _of_file(file: Path, name: str) -> list[str]:
@@ -57,7 +57,7 @@ def _of_file(file: Path, name: str) -> list[str]:
         return [f"{name} cannot be read: {error}"]
     wanted = [c for item in listed for c in (item if isinstance(item, list) else [item])]
     unknown = [column for column in frame if column not in wanted]
-    found = [f"{name}: column {c!r} is not listed in relic/records/privacy.yml" for c in unknown]
+    wrong = [f"{name}: column {c!r} is not listed in relic/records/privacy.yml" for c in unknown]
     quoted = _listed()["quoted"].get(name, {})
     for column in frame.columns[[not pd.api.types.is_numeric_dtype(t) for t in frame.dtypes]]:
         texts = [str(value) for value in frame[column].dropna().unique()]
@@ -65,5 +65,5 @@ def _of_file(file: Path, name: str) -> list[str]:
         if column == quoted.get("column") and len(frame) <= quoted["rows"]:
             bad = [text for text in bad if len(text.split()) > quoted["words"]]
         if bad:
-            found.append(f"{name}: column {column!r} holds {len(bad)} texts like captions")
-    return found
+            wrong.append(f"{name}: column {column!r} holds {len(bad)} texts like captions")
+    return wrong
