@@ -89,14 +89,16 @@ def image_intervals(runs, wanted: dict[str, dict[str, float]]) -> dict[str, Inte
     return dict(zip(known, ratio_bootstrap(sums, counts, np.array(signs)), strict=True))
 
 
-def model_table(runs) -> pd.DataFrame:
+def model_table(runs, *, seen: str = ALL) -> pd.DataFrame:
     """LIC_M alone, a row a captioner and seed: what needs no human captions."""
     frame = getattr(runs, "frame", runs)
     frame = frame[frame["side"] == "model"]
-    frame = frame.assign(classifier=labelled(frame), seen=ALL)
+    subset = SEEN[seen]
+    score, counted = (f"{subset}_score", f"n_{subset}") if subset else ("score", "n_test")
+    scores = {"lic_model": frame[score], "n_test": frame[counted]}
+    frame = frame.assign(classifier=labelled(frame), seen=seen, **scores)
     frame["captioner"] = _named(runs, frame["captioner"])
-    columns = [*KIND, "captioner", "seed", "lic_model", "n_test"]
-    return frame.rename(columns={"score": "lic_model"})[columns]
+    return frame[[*KIND, "captioner", "seed", "lic_model", "n_test"]]
 
 
 def intervals(lic: pd.DataFrame, quantity: str = "lic") -> pd.DataFrame:
@@ -105,14 +107,16 @@ def intervals(lic: pd.DataFrame, quantity: str = "lic") -> pd.DataFrame:
     Captioners come in the papers' order; `seeds` counts splits, `n_test` test captions of one.
     """
     rows = []
-    for about, part in lic.groupby(KIND, sort=False, dropna=False):
-        found = estimates(part, quantity)
-        for name in in_order(found):
-            own, (mean, low, high) = part[part["captioner"] == name], found[name].interval()
+    for kind, part in lic.groupby(KIND, sort=False, dropna=False):
+        by_captioner = estimates(part, quantity)
+        for name in in_order(by_captioner):
+            own, (mean, low, high) = part[part["captioner"] == name], by_captioner[name].interval()
             means = {c: own[c].mean() for c in ("lic_model", "lic_data", "lic") if c in own}
-            row = dict(zip(KIND, about, strict=True)) | {"captioner": name} | means
+            row = dict(zip(KIND, kind, strict=True)) | {"captioner": name} | means
             row |= {quantity: mean, "low": low, "high": high}
-            rows.append(row | {"seeds": found[name].n, "n_test": round(own["n_test"].mean())})
+            rows.append(
+                row | {"seeds": by_captioner[name].n, "n_test": round(own["n_test"].mean())}
+            )
     return pd.DataFrame(rows)
 
 
@@ -145,9 +149,9 @@ def mean_over_captioners(lic: pd.DataFrame, quantity: str = "lic") -> Estimate:
     """The mean of the captioners, split by split."""
     if lic["seed"].notna().all():
         return estimate(lic.groupby("seed")[quantity].mean())
-    found = list(estimates(lic, quantity).values())
-    error = float(np.sqrt(sum(each.error**2 for each in found))) / len(found)
-    return Estimate(float(np.mean([e.mean for e in found])), error, found[0].df, found[0].n)
+    every = list(estimates(lic, quantity).values())
+    error = float(np.sqrt(sum(each.error**2 for each in every))) / len(every)
+    return Estimate(float(np.mean([e.mean for e in every])), error, every[0].df, every[0].n)
 
 
 def classifier_label(run: dict) -> str:

@@ -25,14 +25,6 @@ def _listed() -> dict:
     return yaml.safe_load(paths.PRIVACY.read_text(encoding="utf-8"))
 
 
-def columns(name: str) -> list[str] | None:
-    """Columns that a file may have; None for a file that is not listed."""
-    for pattern, listed in _listed()["files"].items():
-        if fnmatch(name, pattern):
-            return [c for item in listed for c in (item if isinstance(item, list) else [item])]
-    return None
-
-
 def like_a_caption(text: str) -> bool:
     """Does a cell read like a caption, and is no description that the list names?
 
@@ -46,25 +38,26 @@ def like_a_caption(text: str) -> bool:
 
 def problems(directory: Path = paths.RESULTS) -> list[str]:
     """Files, columns and cells that have no business in `results/`."""
-    found = []
+    wrong = []
     for file in sorted(p for p in directory.rglob("*") if p.is_file()):
         name = file.relative_to(directory).as_posix()
         if not any(fnmatch(name, pattern) for pattern in _listed()["about"]):
-            found += _of_file(file, name)
-    return found
+            wrong += _of_file(file, name)
+    return wrong
 
 
 def _of_file(file: Path, name: str) -> list[str]:
-    wanted = columns(name)
-    if wanted is None:
+    listed = next((c for pattern, c in _listed()["files"].items() if fnmatch(name, pattern)), None)
+    if listed is None:
         return [f"{name}: a file that relic/records/privacy.yml does not list"]
     try:
         parquet = file.suffix == ".parquet"
         frame = pd.read_parquet(file) if parquet else pd.read_csv(file, low_memory=False)
     except (OSError, ValueError) as error:  # pandas' and pyarrow's own errors are ValueErrors
         return [f"{name} cannot be read: {error}"]
+    wanted = [c for item in listed for c in (item if isinstance(item, list) else [item])]
     unknown = [column for column in frame if column not in wanted]
-    found = [f"{name}: column {c!r} is not listed in relic/records/privacy.yml" for c in unknown]
+    wrong = [f"{name}: column {c!r} is not listed in relic/records/privacy.yml" for c in unknown]
     quoted = _listed()["quoted"].get(name, {})
     for column in frame.columns[[not pd.api.types.is_numeric_dtype(t) for t in frame.dtypes]]:
         texts = [str(value) for value in frame[column].dropna().unique()]
@@ -72,5 +65,5 @@ def _of_file(file: Path, name: str) -> list[str]:
         if column == quoted.get("column") and len(frame) <= quoted["rows"]:
             bad = [text for text in bad if len(text.split()) > quoted["words"]]
         if bad:
-            found.append(f"{name}: column {column!r} holds {len(bad)} texts like captions")
-    return found
+            wrong.append(f"{name}: column {column!r} holds {len(bad)} texts like captions")
+    return wrong
