@@ -190,14 +190,9 @@ def main() -> None:
         parts["objects"].append(objects_masked(corpus, keys, objects=[]).drop(columns=about))
     for part, tables in parts.items():
         write_record(RECORD, part, pd.concat(tables, ignore_index=True))
-    write_board(board(served))
-
-
-def write_board(table: pd.DataFrame) -> None:
-    """The leaderboard as CSV and, under the words that stand there, as Markdown."""
+    table, file = board(served), home(RECORD) / "leaderboard.md"
     write_record(RECORD, "leaderboard", table)
-    file = home(RECORD) / "leaderboard.md"
-    words, _, _ = file.read_text(encoding="utf-8").partition("\n|")
+    words, _, _ = file.read_text(encoding="utf-8").partition("\n|")  # these stay
     write_whole(file, f"{words}\n{markdown(table)}")
 
 

@@ -21,7 +21,7 @@ from relic.chapters.learning.curves import real
 from relic.chapters.learning.fits import Rows, class_mean, texts
 from relic.data.corpus import Corpus
 from relic.data.planted import CAPTIONERS, planted_corpus
-from relic.judge.stats import NADEAU_BENGIO, SHARED, Interval
+from relic.judge.stats import NADEAU_BENGIO, SHARED
 from relic.measure.inputs import Reading, usable_labels
 from relic.measure.score import lic_score
 from relic.measure.splits import split
@@ -101,18 +101,16 @@ def jackknife(labels: pd.Series, rows: list[Rows], seed: int) -> tuple[np.ndarra
     """
     labels = labels.iloc[np.random.default_rng([seed, 17]).permutation(len(labels))]
     fold = labels.groupby(labels).cumcount() % FOLDS
-    scores = np.zeros(
-        (FOLDS, FOLDS, len(rows))
-    )  # [left out, tested]; the diagonal: only the tested
+    # [left out beside the tested one, tested]; on the diagonal the tested one alone
+    scores = np.zeros((FOLDS, FOLDS, len(rows)))
     for out in combinations_with_replacement(range(FOLDS), 2):
         kept, tests = labels[~fold.isin(out)], [labels[fold == group] for group in out]
         ones = kept[kept == 1]
         train = pd.concat([ones, kept[kept == 0].iloc[: len(ones)]])
         for at, each in enumerate(rows):
             guesses = each.guesses(train, *(test.index for test in tests))
-            pairs = zip(guesses, tests, out, reversed(out), strict=True)
-            for p, test, tested, other in pairs:
-                scores[other, tested, at] = class_mean(p, test.to_numpy())
+            found = [class_mean(p, t.to_numpy()) for p, t in zip(guesses, tests, strict=True)]
+            scores[out[1], out[0], at], scores[out[0], out[1], at] = found
     whole = scores.diagonal().T  # a row a fold
     replicates = _minus_human((scores.sum(axis=1) - whole) / (FOLDS - 1))
     spread = ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)
@@ -193,15 +191,14 @@ def held(rows: pd.DataFrame, shared: float = SHARED) -> pd.DataFrame:
         part, quantity = tested[tested[mean].notna()], mean.split("_")[0]
         part = part[part["gain"] > 0] if quantity == "lead" else part
         reach = stdtrit(df, 0.975) * np.sqrt(factor) * part[spread]
-        off, off_true = (
-            (part[mean] - part[target]).abs() / reach for target in (f"mean_{quantity}", "true_lic")
-        )
-        about = {"interval": name, "fits": fits, "above": part[mean] > reach, "width": 2 * reach}
-        parts.append(part[SETTING].assign(off=off, off_true=off_true, **about))
+        more = {"above": part[mean] > reach, "width": 2 * reach}
+        for column, target in (("off", f"mean_{quantity}"), ("off_true", "true_lic")):
+            more[column] = (part[mean] - part[target]).abs() / reach
+        parts.append(part[SETTING].assign(interval=name, fits=fits, **more))
     return pd.concat(parts, ignore_index=True)
 
 
-def coverage(intervals: pd.DataFrame, by: list[str], fewest: int = 1) -> pd.DataFrame:
+def coverage(intervals: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """How often intervals hold the estimand, by candidate and `by`, with exact 95 % intervals.
 
     `above 0`: how often amplification is found (without gain: falsely). `width at 95 %`: had each
@@ -209,29 +206,26 @@ def coverage(intervals: pd.DataFrame, by: list[str], fewest: int = 1) -> pd.Data
     """
     rows, names = [], ["interval", *by]
     for values, part in intervals.groupby(names, sort=False):
-        holds, low, high = exact(int((part["off"] <= 1).sum()), len(part))
-        row = dict(zip(names, values, strict=True)) | {"holds the mean": holds, "low": low}
-        row |= {"high": high, "above 0": 100 * part["above"].mean()}
-        row |= {"holds the true LIC": 100 * (part["off_true"] <= 1).mean()}
-        row |= {"width": part["width"].mean()}
-        row |= {"width at 95 %": row["width"] * part["off"].quantile(0.95)}
-        rows.append(row | {"estimates": len(part), "fits": part["fits"].iloc[0]})
-    table = pd.DataFrame(rows)
-    return table[table["estimates"] >= fewest].reset_index(drop=True)
+        hits, width = int((part["off"] <= 1).sum()), part["width"].mean()
+        low, high = binomtest(hits, len(part)).proportion_ci()  # Clopper & Pearson 1934
+        row = {
+            "holds the mean": 100 * hits / len(part),
+            "low": 100 * low,
+            "high": 100 * high,
+            "above 0": 100 * part["above"].mean(),
+            "holds the true LIC": 100 * (part["off_true"] <= 1).mean(),
+            "width": width,
+            "width at 95 %": width * part["off"].quantile(0.95),
+            "estimates": len(part),
+            "fits": part["fits"].iloc[0],
+        }
+        rows.append(dict(zip(names, values, strict=True)) | row)
+    return pd.DataFrame(rows)
 
 
 def summary(intervals: pd.DataFrame, fewest: int = 20) -> pd.DataFrame:
     """A row a candidate: all settings together, and the least and greatest coverage of any."""
     table = coverage(intervals, []).drop(columns=["above 0", "holds the true LIC"])
-    each = coverage(intervals, SETTING, fewest).groupby("interval")["holds the mean"]
+    each = coverage(intervals, SETTING)
+    each = each[each["estimates"] >= fewest].groupby("interval")["holds the mean"]
     return table.join(each.agg(least="min", greatest="max"), on="interval")
-
-
-def exact(hits: int, n: int) -> Interval:
-    """A share in percent with its exact 95 % interval (Clopper & Pearson 1934).
-
-    >>> [round(value, 1) for value in exact(0, 10)]  # high: 1 - 0.025 ** (1 / 10)
-    [0.0, 0.0, 30.8]
-    """
-    low, high = binomtest(hits, n).proportion_ci(0.95, method="exact")
-    return Interval(100 * hits / n, 100 * float(low), 100 * float(high))

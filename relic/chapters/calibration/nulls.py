@@ -5,27 +5,16 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from relic.chapters.extensions import in_cells
 from relic.errors import RelicError
-from relic.judge.lic import difference, estimates, intervals, lic_table, mean_over_captioners
+from relic.judge.lic import difference, estimates, intervals, lic_table
 from relic.judge.stats import Estimate
 
-CAPTIONS = {"model": "generated", "human": "human"}  # of a side
+WHOSE = {"model": "generated", "human": "human"}  # captions of a side
 
 
 def misses(table: pd.DataFrame, value: float = 0.0) -> int:
     """How many intervals leave a value out."""
     return int(((table["low"] > value) | (table["high"] < value)).sum())
-
-
-def chance(runs) -> pd.DataFrame:
-    """Score, accuracy and AUC by side: means over captioners with 95 % intervals over splits."""
-    rows, shown = [], {"accuracy": "accuracy", "AUC": "auc", "score": "score"}
-    for side, part in runs.frame.groupby("side", sort=False):
-        means = {name: mean_over_captioners(part, column) for name, column in shown.items()}
-        row = {"captions": CAPTIONS[side]} | in_cells(means)
-        rows.append(row | {"runs": len(part), "seeds": part["seed"].nunique()})
-    return pd.DataFrame(rows)
 
 
 def met_before(runs) -> pd.DataFrame:
@@ -35,7 +24,7 @@ def met_before(runs) -> pd.DataFrame:
         tested, new = part["n_test"].sum(), part["n_unseen"].sum()
         total = (part["score"] * part["n_test"]).sum()
         of_new = (part["unseen_score"].fillna(0) * part["n_unseen"]).sum()
-        row = {"captions": CAPTIONS[side], "met before, %": 100 * (tested - new) / tested}
+        row = {"captions": WHOSE[side], "met before, %": 100 * (tested - new) / tested}
         row |= {"score, new": of_new / new, "score, met before": (total - of_new) / (tested - new)}
         rows.append(row | {"runs": len(part)})
     return pd.DataFrame(rows)

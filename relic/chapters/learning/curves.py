@@ -17,7 +17,6 @@ from relic.data.load import load_corpus
 from relic.judge.lic import lic_table, mean_over_captioners
 from relic.judge.stats import estimate
 from relic.measure.splits import PAPER_SEEDS
-from relic.records.evidence import PAPERS, papers
 
 EVERY, OLDER = "all", "older"  # images; `older`: those of the complete sources, five captions each
 SIZES = {  # training images of the recorded curves, by images and attribute; 0: all there are
@@ -107,10 +106,3 @@ def beyond(lic: pd.DataFrame, times: float, upto: float = 1.0) -> pd.DataFrame:
                 row |= {"measured": measured, "error": mean - measured}
             rows.append(row)
     return pd.DataFrame(rows)
-
-
-def published_levels() -> pd.DataFrame:
-    """The papers' tables: mean LIC_D and mean LIC over captioners, by paper, attribute and classifier."""
-    groups = papers().replace({"source": PAPERS}).groupby(["attribute", "source", "classifier"])
-    table = groups.agg(captioners=("lic", "size"), LIC_D=("lic_data", "mean"), LIC=("lic", "mean"))
-    return table.reset_index().sort_values(["attribute", "source", "LIC_D"], ignore_index=True)

@@ -82,7 +82,7 @@ def _changed(corpus, captioners, seeds, column: str, changes: dict) -> pd.DataFr
 
 def masked(read: Texts, names: Collection[str]) -> Texts:
     """Without the words of these objects."""
-    hidden = cache(partial(without_objects, names=names))
+    hidden = cache(partial(without_objects, names=frozenset(names)))
     return Texts(*([each.map(hidden) for each in side] for side in read))
 
 
@@ -90,10 +90,10 @@ def cut(read: Texts) -> Texts:
     """Each human caption beside the generated one, both as long as the shorter."""
     model, human = [], []
     for theirs in read.human:
-        ours = read.model[0]
-        shared = ours.index.intersection(theirs.index)
-        pairs = [(a.split(), b.split()) for a, b in zip(ours[shared], theirs[shared], strict=True)]
-        short = [[" ".join(each[: min(map(len, pair))]) for each in pair] for pair in pairs]
-        for side, texts_of in zip((model, human), zip(*short, strict=True), strict=True):
-            side.append(pd.Series(texts_of, index=shared, dtype=object))
+        both = pd.concat([read.model[0], theirs], axis=1, join="inner")
+        words = [(ours.split(), other.split()) for ours, other in both.itertuples(index=False)]
+        ends = [min(map(len, pair)) for pair in words]
+        for number, side in enumerate((model, human)):
+            short = [" ".join(pair[number][:end]) for pair, end in zip(words, ends, strict=True)]
+            side.append(pd.Series(short, index=both.index, dtype=object))
     return Texts(model, human)
