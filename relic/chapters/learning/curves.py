@@ -52,9 +52,7 @@ def curve(
         five = five.set_index(["side", "seed"])
         numbers = range(len(read.human))
         every = Rows(pd.concat(read.human, keys=numbers))
-        for (
-            seed
-        ) in seeds:  # all captions of a training image train, each of a test image's is scored
+        for seed in seeds:  # all captions of an image train, each of a test image's is scored
             train, test = halves(corpus, captioner, seed)
             tests = [pd.concat({number: test}) for number in numbers]
             scores = every.scores(pd.concat(dict.fromkeys(numbers, train)), *tests)
