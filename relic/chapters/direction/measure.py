@@ -158,29 +158,32 @@ def amplification(captions: Captions, draws: np.ndarray, fewest: int = FEWEST):
     each of the five captions with the other four, averaged. `objects a caption`: how many of them it names.
     """
     human = np.array([object_table(texts) for texts in captions.sets[HUMAN]])
-    kept = human.max(axis=0).sum(axis=0) >= fewest
+    images = human.max(axis=0).sum(axis=0).astype(int)
+    kept = images >= fewest
     if not kept.any():
         raise RelicError(f"no object in {fewest} images", expected="a smaller `fewest`")
-    human, names = human[..., kept], np.array(object_names())[kept]
-    images = human.max(axis=0).sum(axis=0).astype(int)
-    leaning = human_leaning(captions.classes, human.mean(axis=0))
+    human, names, images = human[..., kept], np.array(object_names())[kept], images[kept]
+    everyone = human.mean(axis=0)
+    others = [np.delete(human, own, axis=0).mean(axis=0) for own in range(len(human))]
+    leaning = human_leaning(captions.classes, everyone)
     weights = np.vstack([np.ones(len(captions.images)), draws])  # first the images as they are
     words, means, singles = words_of(captions.corpus.attribute), [], []
     for name, texts in captions.sets.items():
-        said = human if name == HUMAN else [object_table(column)[:, kept] for column in texts]
+        said = [object_table(column)[:, kept] for column in texts]
         rate = float(np.mean([table.sum(axis=1).mean() for table in said]))
         named = captions.named(name).T if words else [None] * len(said)
+        human_made = name in (HUMAN, SILENT)  # not compared with itself
+        truths = others[: len(said)] if human_made else [everyone]
         for direction in DIRECTIONS if words else DIRECTIONS[:2]:
-            each = []
-            for number, (objects, classes) in enumerate(zip(said, named, strict=True)):
-                own = number if name in (HUMAN, SILENT) else None  # not compared with itself
-                truth = np.mean([t for i, t in enumerate(human) if i != own], axis=0)
-                found = _by_object(direction, captions.classes, truth, objects, classes, weights)
-                each.append(100 * found)
-            values = np.mean(each, axis=0)
-            mean, counted = _mean(values), int(np.isfinite(values[0]).sum())
+            pushes = [
+                100 * _by_object(direction, captions.classes, truth, objects, classes, weights)
+                for truth, objects, classes in zip(truths, said, named, strict=True)
+            ]
+            values = np.mean(pushes, axis=0)
+            mean = pd.DataFrame(values).mean(axis=1)  # over the objects that have a value
+            counted = int(np.isfinite(values[0]).sum())
             means.append((name, direction, mean[0], *interval(mean[1:]), counted, rate))
-            if name not in (HUMAN, SILENT) and direction != DIRECTIONS[1]:
+            if not human_made and direction != DIRECTIONS[1]:
                 singles += [
                     (name, direction, thing, lean, one[0], *interval(one[1:]), n)
                     for thing, lean, one, n in zip(names, leaning, values.T, images, strict=True)
@@ -197,13 +200,6 @@ def _by_object(direction: str, classes, truth, objects, named, weights) -> np.nd
         return objects_to_attribute(classes, truth, named, weights)
     objects = objects if direction == "A→T" else at_human_rate(objects, truth)
     return attribute_to_objects(classes, truth, objects, weights)
-
-
-def _mean(values: np.ndarray) -> np.ndarray:
-    """Mean over objects, without those that have no value; NaN where none has."""
-    present = np.isfinite(values)
-    total = np.where(present, values, 0).sum(axis=1)
-    return total / np.where(present.any(axis=1), present.sum(axis=1), np.nan)
 
 
 def _described(frame: pd.DataFrame, captions: Captions, draws: np.ndarray) -> pd.DataFrame:
@@ -231,12 +227,19 @@ def table(corpus, part: str, draws: int = DRAWS, fewest: int = FEWEST) -> pd.Dat
     return read_table(RECORD, f"{corpus.attribute.name}_{part}")
 
 
-def main() -> None:
-    """Record the real captions' numbers, all attributes: python -m relic.chapters.direction.measure."""
+def wrong_examples(corpus: Corpus) -> pd.DataFrame:
+    """The first caption of each captioner that names the wrong class where all five humans name the label's."""
+    captions, rows = gather(corpus), []
+    sure = (captions.named(HUMAN) == captions.classes[:, None]).all(axis=1)
+    for name in [name for name in captions.sets if name not in (HUMAN, SILENT)]:
+        wrong = np.flatnonzero(sure & (captions.named(name)[:, 0] == 1 - captions.classes))[:1]
+        for at in wrong:
+            label, texts = corpus.attribute.classes[captions.classes[at]], captions.sets
+            rows.append((name, label, texts[name][0].iloc[at], texts[HUMAN][0].iloc[at]))
+    return pd.DataFrame(rows, columns=["captioner", "label", "caption", "a human wrote"])
+
+
+if __name__ == "__main__":  # records the real captions' numbers, all attributes
     for attribute in known_attributes():
         for part, frame in measure(load_corpus(attribute, "real")).items():
             write_record(RECORD, f"{attribute}_{part}", frame)
-
-
-if __name__ == "__main__":
-    main()
