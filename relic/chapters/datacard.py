@@ -101,18 +101,16 @@ def annotator_agreement(directory: Path) -> pd.DataFrame:
     but the margins; annotators are taken in the order of their files.
     """
     files = sorted(Path(directory, "age_annotations").glob("annotations_person*.csv"))
-    votes = [_votes(file) for file in files]
-    several = pd.concat(votes).groupby(level=0).size() >= 2
-    both = [pd.concat(each, axis=1, join="inner") for each in combinations(votes, 2)]
-    parts = [part.set_axis(["first", "second"], axis=1) for part in both]
-    pairs = pd.concat(parts or [pd.DataFrame(columns=["first", "second"])])
-    either, rows = pairs[pairs.isin(["old", "young"]).all(axis=1)], []
+    votes = pd.DataFrame({file.stem: _votes(file) for file in files})  # a column an annotator
+    several = int((votes.count(axis=1) >= 2).sum())
+    pairs = [votes[list(two)].dropna().to_numpy() for two in combinations(votes, 2)]
+    pairs = np.concatenate([np.empty((0, 2), dtype=object), *pairs])
+    either, rows = pairs[np.isin(pairs, ["old", "young"]).all(axis=1)], []
     for name, kept in (("old or young", either), ("old, young or none", pairs)):
-        first, second = kept["first"], kept["second"]
-        row = {"labels": name, "images with several annotators": int(several.sum())}
-        row |= {"pairs": len(kept), "agreement (%)": 100 * (first == second).mean()}
-        kappa = cohen_kappa_score(first, second) if len(kept) else None
-        rows.append(row | {"Cohen's κ": kappa})
+        row = {"labels": name, "images with several annotators": several, "pairs": len(kept)}
+        row["agreement (%)"] = 100 * (kept[:, 0] == kept[:, 1]).mean() if len(kept) else None
+        row["Cohen's κ"] = cohen_kappa_score(*kept.T) if len(kept) else None
+        rows.append(row)
     return pd.DataFrame(rows)
 
 

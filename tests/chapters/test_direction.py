@@ -115,24 +115,6 @@ def test_neutral_captions_name_nothing(attribute):
         assert named_class(neutralised(f"the {word} runs", words), words) == direction.NONE
 
 
-def test_wrong_examples_are_shown_as_text(corpus):
-    """Image 2 is wrong, and so is image 5; five people name the label of both."""
-    examples = direction.wrong_examples(corpus)
-    assert examples.to_numpy().tolist() == [["SAT", "Male", "a woman", "a man and a dog"]]
-    rows = corpus.generated.assign(caption="a woman <script>x</script> & co")
-    shown = table_html(
-        direction.wrong_examples(replace(corpus, generated=rows)), "x.csv", "examples"
-    )
-    assert "a woman &lt;script&gt;x&lt;/script&gt; &amp; co" in shown
-    assert "<script>" not in shown
-
-
-def test_an_image_that_one_human_misnames_is_no_example(corpus):
-    human = corpus.human.copy()
-    human.loc[human["image_id"].isin([2, 5]) & (human["caption_index"] == 3), "caption"] = "a dog"
-    assert direction.wrong_examples(replace(corpus, human=human)).empty
-
-
 def test_planted_gains_show_in_objects():
     """A captioner with gain amplifies A→T, one that removes the tilt reduces it; silence has no T→A."""
     tables = direction.measure(

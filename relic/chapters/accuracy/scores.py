@@ -2,10 +2,8 @@
 
 All scores are those of `pycocoevalcap` with its PTB tokenizer, times 100. The intervals resample images:
 
-- BLEU-4 is a corpus score: n-gram counts and lengths are summed over the drawn images, then scored.
-- METEOR is a corpus score too: its match counts are summed, and METEOR itself scores the sums.
-- CIDEr is a mean over images; word weights (idf) stay those of all images.
-- ROUGE-L is a mean over images.
+- BLEU-4 and METEOR are corpus scores: counts are summed over the drawn images, then scored (METEOR's by itself).
+- CIDEr and ROUGE-L are means over images; CIDEr's word weights (idf) stay those of all images.
 
 BLEU-4 and CIDEr also the way Türk et al. (2023) computed them, to see what their figures are. NLTK's BLEU
 takes lists of tokens. Given strings it takes every character for a token, spaces and capitals too, and
@@ -35,7 +33,6 @@ from relic.data.corpus import Corpus
 from relic.data.load import load_corpus
 from relic.errors import RelicError
 from relic.measure.text import tokenize
-from relic.records.published import published
 from relic.records.runs import OWN
 from relic.records.serve import AnyCorpus
 from relic.records.tables import read_record, write_record
@@ -271,21 +268,6 @@ def _mark(captions: pd.Series, references: pd.Series, draws: int) -> str:
     for image, caption in captions.items():
         rows.append("\x1f".join([str(image), caption, *references.loc[image]]))
     return hashlib.sha256("\x1e".join(rows).encode()).hexdigest()[:16]
-
-
-def beside_turk(scores: pd.DataFrame) -> pd.DataFrame:
-    """Türk et al.'s table 2, their way of computing on our images, and the COCO tools' scores.
-
-    They read NIC's `th10` captions: the other set's scores lie further from theirs.
-    """
-    keys = ["captioner", "metric"]
-    theirs = published("accuracy").rename(columns={"value": "Türk"})[[*keys, "Türk"]]
-    theirs["captioner"] = theirs["captioner"].replace("NIC", "NIC (th10)")
-    their_way = {CHARACTER_BLEU: "BLEU-4", RAW_CIDER: "CIDEr"}
-    again = scores.assign(metric=scores["metric"].map(their_way)).dropna(subset="metric")
-    again = again[[*keys, "value"]].rename(columns={"value": "their way"})
-    tools = scores[[*keys, "value", "low", "high"]].rename(columns={"value": "COCO tools"})
-    return theirs.merge(again, on=keys, how="left").merge(tools, on=keys, how="left")
 
 
 if __name__ == "__main__":  # records the real captions' scores, gender images; resumes

@@ -227,18 +227,6 @@ def table(corpus, part: str, draws: int = DRAWS, fewest: int = FEWEST) -> pd.Dat
     return read_table(RECORD, f"{corpus.attribute.name}_{part}")
 
 
-def wrong_examples(corpus: Corpus) -> pd.DataFrame:
-    """The first caption of each captioner that names the wrong class where all five humans name the label's."""
-    captions, rows = gather(corpus), []
-    sure = (captions.named(HUMAN) == captions.classes[:, None]).all(axis=1)
-    for name in [name for name in captions.sets if name not in (HUMAN, SILENT)]:
-        wrong = np.flatnonzero(sure & (captions.named(name)[:, 0] == 1 - captions.classes))[:1]
-        for at in wrong:
-            label, texts = corpus.attribute.classes[captions.classes[at]], captions.sets
-            rows.append((name, label, texts[name][0].iloc[at], texts[HUMAN][0].iloc[at]))
-    return pd.DataFrame(rows, columns=["captioner", "label", "caption", "a human wrote"])
-
-
 if __name__ == "__main__":  # records the real captions' numbers, all attributes
     for attribute in known_attributes():
         for part, frame in measure(load_corpus(attribute, "real")).items():
