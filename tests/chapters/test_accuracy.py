@@ -21,6 +21,7 @@ from relic.chapters.accuracy.scores import (
     character_bleu,
 )
 from relic.data.attribute import load_attribute
+from relic.data.planted import CAPTIONERS, planted_corpus
 from relic.errors import RelicError
 from relic.records.serve import RecordedCorpus
 
@@ -31,12 +32,12 @@ needs_java = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def corpus():
-    return relic.load_corpus("gender", "embedded", images=120)
+    return planted_corpus("gender", images=120, captioners=CAPTIONERS[1:2])
 
 
 @pytest.fixture(scope="module")
 def scores(corpus):
-    return accuracy.accuracy(corpus, [("planted_some", "standard")], draws=50)
+    return accuracy.accuracy(corpus, draws=50)
 
 
 @needs_java
@@ -101,7 +102,7 @@ def test_a_short_caption_is_punished():
 
 def test_without_java_meteor_is_left_out_and_the_tokenizer_is_named(corpus, monkeypatch):
     monkeypatch.setattr(accuracy, "java_problem", lambda: "no Java found")
-    found = accuracy.accuracy(corpus, [("planted_none", "standard")], draws=20)
+    found = accuracy.accuracy(corpus, draws=20)
     assert set(found["metric"]) == {"BLEU-4", "CIDEr", "ROUGE-L", CHARACTER_BLEU, RAW_CIDER}
     assert set(found.loc[found["metric"].isin(METRICS), "tokenizer"]) == {FALLBACK}
     assert "METEOR" not in set(found["metric"])
@@ -159,15 +160,14 @@ def refused(monkeypatch):
 def test_recorded_scores_are_taken_only_for_the_same_captions(corpus, scores, refused, monkeypatch):
     known = scores.assign(captioner="planted_some", source="recorded")
     monkeypatch.setattr(accuracy, "read_record", lambda _: known)
-    sets = [("planted_some", "standard")]
-    again = accuracy.accuracy(corpus, sets, draws=50)
+    again = accuracy.accuracy(corpus, draws=50)
     assert set(again["source"]) == {"recorded"}
     with pytest.raises(AssertionError, match="scored again"):
-        accuracy.accuracy(corpus, sets, draws=51)
+        accuracy.accuracy(corpus, draws=51)
     part = known[known["metric"] != "METEOR"]  # recorded where there was no Java
     monkeypatch.setattr(accuracy, "read_record", lambda _: part)
     with pytest.raises(AssertionError, match="scored again"):
-        accuracy.accuracy(corpus, sets, draws=50)
+        accuracy.accuracy(corpus, draws=50)
 
 
 @pytest.fixture

@@ -219,21 +219,17 @@ def references_of(corpus: Corpus) -> pd.Series:
     return kept.groupby("image_id")["caption"].agg(list)
 
 
-def accuracy(
-    corpus: AnyCorpus, sets: Iterable[tuple[str, str]] = (), *, draws: int = 1000, record=False
-) -> pd.DataFrame:
+def accuracy(corpus: AnyCorpus, *, draws: int = 1000, record=False) -> pd.DataFrame:
     """Scores of each captioner on the images with as many human captions as any, a row a metric.
 
-    What `results/` has recorded of the same captions is not computed again; where the captions are not
-    here, it is all there is. `sets`: captioner and caption set, by default every standard one and NIC's
-    `th10`. `record`: keep each captioner as it is done.
+    Also of NIC's second caption set, `th10`. What `results/` has recorded of the same captions is not
+    computed again; where they are not here, it is all there is. `record`: keep each captioner as it is done.
     """
     known = read_record(RECORD)
     if not isinstance(corpus, Corpus):
         return _named(known)
-    if not sets:
-        sets = [(name, "standard") for name in corpus.captioners]
-        sets += [("nic", "th10")] if "th10" in corpus.caption_sets("nic") else []
+    sets = [(name, "standard") for name in corpus.captioners]
+    sets += [("nic", "th10")] if "th10" in corpus.caption_sets("nic") else []
     references, frames = references_of(corpus), []
     for captioner, caption_set in sets:
         captions = corpus.captions(captioner, caption_set)

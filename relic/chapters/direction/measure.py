@@ -95,8 +95,8 @@ class Captions:
         return np.column_stack(each)
 
 
-def gather(corpus: Corpus, within: pd.Index | None = None) -> Captions:
-    """Captions of the images that have all five human captions and every captioner's; of those `within`."""
+def gather(corpus: Corpus) -> Captions:
+    """Captions of the images that have all five human captions and every captioner's."""
     if corpus.human.empty:
         raise RelicError(
             f"{corpus.name}, {corpus.attribute.name}: no human captions to compare with",
@@ -105,7 +105,7 @@ def gather(corpus: Corpus, within: pd.Index | None = None) -> Captions:
     images = corpus.deepest  # humans are compared with each other
     for captioner in corpus.captioners:
         images = images.intersection(corpus.captions(captioner).index)
-    images = (images if within is None else images.intersection(within)).sort_values()
+    images = images.sort_values()
     sets = {corpus.display_names[k]: [corpus.captions(k).loc[images]] for k in corpus.captioners}
     numbers = sorted(corpus.human["caption_index"].unique())
     sets[HUMAN] = [corpus.human_captions(i).loc[images] for i in numbers]
@@ -119,27 +119,23 @@ def naming(captions: Captions, draws: np.ndarray) -> pd.DataFrame:
 
     Label `gap` is class 1 less class 0. `wrong of named` counts captions that name one class only.
     """
-    about, rows = captions.corpus.attribute, []
+    classes, rows = captions.corpus.attribute.classes, []
     weights = np.vstack([np.ones(len(captions.images)), draws])  # first the images as they are
     of_label = {"all": captions.classes >= 0}
-    of_label |= {name: captions.classes == i for i, name in enumerate(about.classes)}
+    of_label |= {name: captions.classes == i for i, name in enumerate(classes)}
     for name, texts in captions.sets.items():
-        table = outcome_table(captions.named(name), captions.classes)
+        named = captions.named(name)
+        right = named == captions.classes[:, None]
+        outcomes = (right, np.isin(named, (0, 1)) & ~right, named == BOTH, named == NONE)
+        table = np.stack([each.mean(axis=1) for each in outcomes], axis=1)  # a row an image
         shares = {k: _shares(table[kept], weights[:, kept]) for k, kept in of_label.items()}
-        shares["gap"] = shares[about.classes[1]] - shares[about.classes[0]]
-        for label, found in shares.items():
+        shares["gap"] = shares[classes[1]] - shares[classes[0]]
+        for label, drawn in shares.items():
             n = int(of_label.get(label, of_label["all"]).sum())
-            for outcome, each in zip((*OUTCOMES, WRONG_OF_NAMED), found.T, strict=True):
+            for outcome, each in zip((*OUTCOMES, WRONG_OF_NAMED), drawn.T, strict=True):
                 rows.append((name, label, outcome, each[0], *interval(each[1:]), n, len(texts)))
     columns = ["captioner", "label", "outcome", "value", "low", "high", "n", "captions an image"]
     return _described(pd.DataFrame(rows, columns=columns), captions, draws)
-
-
-def outcome_table(named: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Share of an image's captions with each of OUTCOMES; a row an image."""
-    right = named == classes[:, None]
-    parts = (right, np.isin(named, (0, 1)) & ~right, named == BOTH, named == NONE)
-    return np.stack([part.mean(axis=1) for part in parts], axis=1)
 
 
 def _shares(table: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -214,8 +210,8 @@ def measure(corpus: Corpus, draws: int = DRAWS, fewest: int = FEWEST) -> dict[st
     captions = gather(corpus)
     drawn = image_draws(len(captions.images), draws)
     means, singles = amplification(captions, drawn, fewest)
-    found = {"amplification": means, "objects": singles}
-    return found | ({"naming": naming(captions, drawn)} if words_of(corpus.attribute) else {})
+    tables = {"amplification": means, "objects": singles}
+    return tables | ({"naming": naming(captions, drawn)} if words_of(corpus.attribute) else {})
 
 
 def table(corpus, part: str, draws: int = DRAWS, fewest: int = FEWEST) -> pd.DataFrame:
