@@ -182,30 +182,30 @@ def score_captions(
     words = tokenized(tuple(text for five in humans for text in five), tokenizer)
     words = words | tokenized(tuple(raw), tokenizer)
     texts, refs = [words[c] for c in raw], [[words[h] for h in five] for five in humans]
-    found = {"BLEU-4": _corpus_score(bleu4, bleu_counts(texts, refs), draws)}
-    gts, res = dict(enumerate(refs)), {i: [text] for i, text in enumerate(texts)}
-    for name, metric in (("CIDEr", Cider()), ("ROUGE-L", Rouge())):
-        found[name] = _mean_score(metric.compute_score(gts, res)[1], draws)
+
+    def mean(totals: np.ndarray) -> np.ndarray:
+        return totals / len(raw)
+
+    def by_image(metric, references: list[list[str]], captions: list[str]) -> np.ndarray:
+        pairs = dict(enumerate(references)), {i: [text] for i, text in enumerate(captions)}
+        return np.asarray(metric.compute_score(*pairs)[1], dtype=float)
+
+    # of each metric: how it scores sums over images, and what is summed
+    measured = {"BLEU-4": (bleu4, bleu_counts(texts, refs))}
+    measured["CIDEr"] = mean, by_image(Cider(), refs, texts)
     if tokenizer == PTB:
-        meteor = start_meteor()
-        found["METEOR"] = _corpus_score(meteor.scores, meteor.counts(texts, refs), draws)
-    rows = [(name, tokenizer, *found[name]) for name in METRICS if name in found]
+        measured["METEOR"] = start_meteor().scores, start_meteor().counts(texts, refs)
+    measured["ROUGE-L"] = mean, by_image(Rouge(), refs, texts)
     if their_way:
-        theirs = Cider().compute_score(dict(enumerate(humans)), {i: [c] for i, c in enumerate(raw)})
-        rows.append((CHARACTER_BLEU, "none", *_mean_score(character_bleu(raw, humans), draws)))
-        rows.append((RAW_CIDER, "none", *_mean_score(theirs[1], draws)))
+        measured[CHARACTER_BLEU] = mean, character_bleu(raw, humans)
+        measured[RAW_CIDER] = mean, by_image(Cider(), humans, raw)
+    rows = []
+    for metric, (score, counts) in measured.items():
+        value = 100 * float(score(counts.sum(axis=0, keepdims=True))[0])
+        ends = interval(100 * score(draws.astype(float) @ counts))
+        rows.append((metric, tokenizer if metric in METRICS else "none", value, *ends))
     frame = pd.DataFrame(rows, columns=["metric", "tokenizer", "value", "low", "high"])
     return frame.assign(n=len(raw), draws=len(draws))
-
-
-def _mean_score(scores: np.ndarray, draws: np.ndarray) -> tuple[float, float, float]:
-    scores = 100 * np.asarray(scores, dtype=float)
-    return float(scores.mean()), *interval(draws @ scores / draws.sum(axis=1))
-
-
-def _corpus_score(score, counts: np.ndarray, draws: np.ndarray) -> tuple[float, float, float]:
-    whole = float(score(counts.sum(axis=0, keepdims=True))[0])
-    return 100 * whole, *interval(100 * score(draws.astype(float) @ counts))
 
 
 def references_of(corpus: Corpus) -> pd.Series:
