@@ -43,7 +43,7 @@ def attribute_to_objects(
     [[0.25]]
     """
     weights, leaning = _defaults(classes, human, weights)
-    return _gap(weights, classes, generated - human) * leaning / 2
+    return (_gap(weights, classes, generated) - _gap(weights, classes, human)) * leaning / 2
 
 
 def objects_to_attribute(

@@ -158,7 +158,8 @@ def amplification(captions: Captions, draws: np.ndarray, fewest: int = FEWEST):
     kept = images >= fewest
     if not kept.any():
         raise RelicError(f"no object in {fewest} images", expected="a smaller `fewest`")
-    human, names, images = human[..., kept], np.array(object_names())[kept], images[kept]
+    human = np.ascontiguousarray(human[..., kept])  # sums of float32 depend on the layout
+    names, images = np.array(object_names())[kept], images[kept]
     everyone = human.mean(axis=0)
     others = [np.delete(human, own, axis=0).mean(axis=0) for own in range(len(human))]
     leaning = human_leaning(captions.classes, everyone)
