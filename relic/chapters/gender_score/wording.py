@@ -11,8 +11,8 @@ from relic.errors import RelicError
 from relic.measure.text import tokenize
 
 PERSONS = ("person", "man", "woman")
-BOTH, NOBODY = "both", "none"  # what `gender_of` says of captions that name no single gender
 NEUTRAL = {"person": "one", "people": "several", "persons": "several"}
+PERSON_LABELS = {"person", "persons", "people", "human", "humans"}  # of objects in images
 
 # What stands for a person, a man and a woman, by the part that the word plays. Any other gender word
 # is a noun for one. `pregnant` states a gender but has no counterpart: it stays.
@@ -65,10 +65,10 @@ def gender_of(caption: str) -> str:
     tokens = tokenize(caption.lower())
     stated = {_genders()[token] for token in tokens if token in _genders()}
     if len(stated) == 2:
-        return BOTH
+        return "both"
     if stated:
         return stated.pop()
-    return "person" if any(token in NEUTRAL for token in tokens) else NOBODY
+    return "person" if any(token in NEUTRAL for token in tokens) else "none"
 
 
 @lru_cache(maxsize=200_000)
@@ -92,6 +92,17 @@ def masked(caption: str, token: str = "[MASK]") -> str:
     'a [MASK] holding [MASK] hat'
     """
     return _replaced(caption, lambda part: token)
+
+
+@cache
+def without_persons(label: str) -> str:
+    """An object's label without the words that name persons.
+
+    >>> without_persons("cowboy hat"), without_persons("person")
+    ('hat', '')
+    """
+    persons = load_attribute("gender").masked_words | PERSON_LABELS
+    return " ".join(token for token in str(label).lower().split() if token not in persons)
 
 
 def _replaced(caption: str, form) -> str:

@@ -5,14 +5,13 @@ import pytest
 
 import relic
 from relic.chapters.gender_score import record
-from relic.chapters.gender_score.study import (
-    AUTHORS_FILE,
+from relic.chapters.gender_score.tables import (
+    SCORE,
     VILBERT,
-    data_file,
+    authors_objects,
     karpathy_study,
     lic_study,
 )
-from relic.chapters.gender_score.tables import SCORE
 from relic.errors import RelicError
 from relic.records.tables import read_table
 
@@ -40,22 +39,7 @@ def test_recorded_rows_follow_the_choice(handle):
     assert len(record.serve_distances(handle)[0]) == 5
 
 
-def test_newer_captioners_stand_beside_the_published_ones():
-    table, on = record.since_beside()
-    rows = table.set_index("captioner")
-    assert list(rows.index) == ["OSCAR", "ViLBERT", "OFA-large", "PureT"]
-    assert "911 images" in on
-    theirs = relic.published("gender_score").query("method == @SCORE").set_index("captioner")["to_m"]  # fmt: skip
-    assert rows.loc["ViLBERT", "published, score"] == theirs["Vilbert"]
-    assert rows.loc[["OFA-large", "PureT"], "published, score"].isna().all()
-    assert (rows["score low"] < rows["score"]).all()
-    assert (rows["score"] < rows["score high"]).all()
-
-
-def test_figure_2_has_a_model_that_was_not_fitted_on_captions(handle):
-    priors = list(dict.fromkeys(record.serve_examples(handle)["prior"]))
-    assert priors[0].startswith("3-gram")
-    assert any(name.startswith("gemma") for name in priors)
+def test_no_other_part_is_recorded():
     with pytest.raises(RelicError, match="no part"):
         record.record("everything")
 
@@ -122,6 +106,6 @@ def test_the_real_studies(real_data):
 
 def test_the_authors_captions_are_vilberts(real_data):
     """The words man and woman occur as often as table 5 says of ViLBERT, but for one `womans`."""
-    table = record.count_check(pd.read_csv(data_file(AUTHORS_FILE))["caption"])
+    table = record.count_check(authors_objects()["caption"])
     pd.testing.assert_frame_equal(table, read_table("gender_score", "counts"), rtol=1e-4)
     assert table[["man", "woman"]].values.tolist() == [[702, 310], [950, 420], [702, 311]]
