@@ -12,17 +12,15 @@ from relic.chapters.gender_score import score as formula
 from relic.chapters.gender_score import tables
 from relic.chapters.gender_score.prior import GEMMA, NGRAM, load_prior
 from relic.chapters.gender_score.score import THRESHOLD
-from relic.chapters.gender_score.tables import COUNTED, DISTANCE, ESTIMATED, SCORE
+from relic.chapters.gender_score.tables import COUNTED, SCORE
 from relic.chapters.gender_score.vectors import DEBIASED, GLOVE, MINILM, WORD2VEC, load_encoder
 from relic.chapters.gender_score.wording import PERSONS
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
-from relic.judge.lic import intervals, lic_table
 from relic.judge.stats import rank_correlation
 from relic.measure.text import tokenize
-from relic.records.evidence import PAPERS, papers
 from relic.records.published import published
-from relic.records.serve import GET, AnyCorpus, load_corpus, recorded
+from relic.records.serve import GET, AnyCorpus, load_corpus
 from relic.records.tables import read_table, write_record
 
 RECORD = "gender_score"
@@ -33,12 +31,6 @@ TABLES = {
 }
 SINCE = ("oscar", "vilbert", "ofa", "puret")  # captioners of the part `since`
 GEMMA_CAPTIONS = 400  # gemma takes a tenth of a second a caption and more
-QUANTITIES = {  # what a captioner's Gender Score may be: (table, method, column)
-    "ratio to men": ("scores", SCORE, "to_m"),  # chosen before any correlation was computed
-    "ratio to men, distance": ("scores", DISTANCE, "to_m"),
-    "ratio to men, estimation": ("estimation", ESTIMATED, "to_m"),
-    "estimation agrees": ("estimation", ESTIMATED, "agreement"),
-}
 
 
 def serve(
@@ -123,14 +115,13 @@ def _words() -> dict[str, pd.DataFrame]:
 
 
 def _captions() -> dict[str, pd.DataFrame]:
-    """Tables 3 to 5 of the nine captioners and ViLBERT, by several choices, and LIC beside them."""
+    """Tables 3 to 5 of the nine captioners and ViLBERT, by several choices of language model and encoder."""
     choices = [(NGRAM, MINILM), (NGRAM, GLOVE), (NGRAM, GLOVE + DEBIASED), ("2-gram", MINILM)]
     corpus = load_corpus("gender")
     settings = [s for choice in choices for s in _models(corpus, *choice, THRESHOLD)]
     done = {n: pd.concat([TABLES[n](*each) for each in settings]) for n in ("scores", "estimation")}
     done["objects"] = pd.concat([tables.object_table(*setting) for setting in settings[:2]])
-    done["choices"] = choice_agreement(done["scores"])
-    return done | {"lic": lic_agreement(done["scores"], done["estimation"], lic_by_source())}
+    return done | {"choices": choice_agreement(done["scores"])}
 
 
 def _since() -> dict[str, pd.DataFrame]:
@@ -172,13 +163,7 @@ def _authors() -> dict[str, pd.DataFrame]:
     }
 
 
-PARTS = {
-    "words": _words,
-    "captions": _captions,
-    "since": _since,
-    "examples": _examples,
-    "authors": _authors,
-}
+PARTS = {part.__name__[1:]: part for part in (_words, _captions, _since, _examples, _authors)}
 
 
 def _ngram(name: str):
@@ -221,31 +206,6 @@ def count_check(captions: pd.Series, captioner: str = "Vilbert") -> pd.DataFrame
     table = pd.DataFrame(ways.values()).assign(counted=list(ways), captions=len(captions))
     to_m = formula.ratio_to_men(table["man"], table["woman"])
     return table.assign(to_m=to_m)[["counted", "man", "woman", "to_m", "captions"]]
-
-
-def lic_by_source(lic: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Mean gender LIC by captioner: of a lic table (by default the recorded linear runs), and the papers' LSTM."""
-    lic = lic_table(recorded(attribute="gender", classifier="linear")) if lic is None else lic
-    printed = papers("gender").query("classifier == 'lstm'")
-    theirs = printed.assign(**{"LIC of": printed["source"].map(PAPERS) + ", LSTM"})
-    ours = intervals(lic)
-    ours["LIC of"] = "ours, " + ours["classifier"]
-    return pd.concat([ours, theirs], ignore_index=True)[["LIC of", "captioner", "lic"]]
-
-
-def lic_agreement(
-    scores: pd.DataFrame, estimation: pd.DataFrame, lic: pd.DataFrame
-) -> pd.DataFrame:
-    """Spearman's ρ over captioners of each quantity with each LIC, by language model and encoder."""
-    given, rows = {"scores": scores, "estimation": estimation}, []
-    by = ["corpus", "prior", "encoder", "LIC of"]
-    for quantity, (table, method, column) in QUANTITIES.items():
-        frame = given[table][given[table]["method"] == method].merge(lic, on="captioner")
-        for choice, part in frame.groupby(by, sort=False):
-            found = rank_correlation(part[column], part["lic"])
-            rows.append({"quantity": quantity, **found, **dict(zip(by, choice, strict=True))})
-    columns = ["quantity", "LIC of", "rho", "low", "high", "n", "prior", "encoder", "corpus"]
-    return pd.DataFrame(rows, columns=columns)
 
 
 def choice_agreement(scores: pd.DataFrame) -> pd.DataFrame:
