@@ -27,11 +27,10 @@ WEIGHTS = (".json", ".safetensors", ".txt", ".gguf", ".model", ".bin", ".vec")
 class Memory:
     """Values of one model by text; `key` names the model and all that its values depend on."""
 
-    def __init__(self, key: str, directory: str | Path | None = None, dtype: str = "float64"):
+    def __init__(self, key: str, dtype: str = "float64"):
         readable = re.sub(r"[^\w.-]+", "-", key)[-60:].strip("-.")
         name = f"{readable}-{hashlib.sha256(f'{FORMAT} {key}'.encode()).hexdigest()[:12]}.sqlite"
-        self.key, self.dtype = key, dtype
-        self.file = Path(directory or paths.runs() / "texts") / name
+        self.key, self.dtype, self.file = key, dtype, paths.runs() / "texts" / name
         self.computed = 0  # texts that this object had to compute
 
     def values(

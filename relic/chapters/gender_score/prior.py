@@ -69,9 +69,9 @@ def _tokens(caption: str) -> list[str]:
 class CausalLM:
     """Any causal language model of transformers: hub name, directory, or GGUF file."""
 
-    def __init__(self, name: str, memory: str | Path | None = None):
+    def __init__(self, name: str):
         self.name, self._place = Path(name).stem if name.endswith(".gguf") else name, name
-        self.memory = Memory(f"{self.name} {fingerprint(name)}", memory)
+        self.memory = Memory(f"{self.name} {fingerprint(name)}")
         self._loaded = None
 
     def probabilities(self, captions: Iterable[str]) -> np.ndarray:
@@ -126,12 +126,12 @@ def _load(name: str):
     return tokenizer, model.to(best_device()).eval(), first, last
 
 
-def load_prior(name: str, captions: Iterable[str] = (), memory: str | Path | None = None):
+def load_prior(name: str, captions: Iterable[str] = ()):
     """A language model by name: `n-gram` or `2-gram` (fitted on `captions`), `gemma3-270m`, or transformers'."""
     order = re.fullmatch(r"([2-9])-gram", name.replace("n-gram", NGRAM))
     if order:
         return NGram(captions, int(order.group(1)))
-    return CausalLM(str(gemma_file()) if name == GEMMA else name, memory)
+    return CausalLM(str(gemma_file()) if name == GEMMA else name)
 
 
 def gemma_file() -> Path:

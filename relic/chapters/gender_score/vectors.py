@@ -71,9 +71,9 @@ class WordVectors:
 class SentenceEncoder:
     """A sentence-transformers model by hub name or directory; MiniLM comes with its package."""
 
-    def __init__(self, name: str = MINILM, memory: str | Path | None = None):
+    def __init__(self, name: str = MINILM):
         self.name, self._place, self._model = name, encoder_directory(name), None
-        self.memory = Memory(f"{Path(name).name} {fingerprint(self._place)}", memory, "float32")
+        self.memory = Memory(f"{Path(name).name} {fingerprint(self._place)}", "float32")
 
     def encode(self, texts: Iterable[str]) -> np.ndarray:
         """Embeddings at length 1; each distinct text is computed once, ever."""
@@ -91,7 +91,7 @@ class SentenceEncoder:
         return self._model.encode(texts, **options)
 
 
-def load_encoder(name: str, words: Iterable[str] = (), memory: str | Path | None = None):
+def load_encoder(name: str, words: Iterable[str] = ()):
     """An encoder by name: MiniLM, a sentence encoder, `GloVe 100d` or a file of word vectors.
 
     `words`: texts whose words are wanted, for word vectors. A name that ends with
@@ -103,7 +103,7 @@ def load_encoder(name: str, words: Iterable[str] = (), memory: str | Path | None
         return WordVectors(name, read_vectors(named_file(name), words))
     if name.endswith(WORD_FILES):
         return WordVectors(Path(name).name, read_vectors(name, words))
-    return SentenceEncoder(name, memory)
+    return SentenceEncoder(name)
 
 
 def named_file(name: str) -> Path:
