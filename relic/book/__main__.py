@@ -12,7 +12,7 @@ from relic.book import book, options
 from relic.book.depends import notebook_files
 from relic.book.execute import run_notebook
 from relic.book.profiles import load_profile, notebooks
-from relic.book.runner import Step, run
+from relic.book.runner import Step, resting_on, run
 from relic.data.load import CHOICES
 from relic.data.upstream import directory_fingerprint
 from relic.errors import RelicError
@@ -66,9 +66,11 @@ def build(chosen) -> int:
 def execute_and_compile(chosen, wanted: dict, every: list[str], directory: Path) -> int:
     """Notebooks, then the book."""
     source = commit()
-    steps = [notebook_step(n, p, directory, chosen.timeout, source) for n, p in wanted.items()]
+    # The last pages take longest: begun first, no core waits for them at the end.
+    last_first = reversed(wanted.items())
+    steps = [notebook_step(n, p, directory, chosen.timeout, source) for n, p in last_first]
     print(f"profile {chosen.profile}: {count(len(steps), 'notebook')}", file=sys.stderr)
-    failures = run(steps, directory, chosen, chosen.workers)
+    failures = run(steps, chosen, chosen.workers)
     for name, message in failures.items():
         kept = directory / f"{name}.failed.ipynb"
         look = f"\n  look at {os.path.relpath(kept)}" if kept.exists() else ""
@@ -76,7 +78,7 @@ def execute_and_compile(chosen, wanted: dict, every: list[str], directory: Path)
     if failures and not chosen.keep_going:
         print("no book is published over a failed run (--keep-going would)", file=sys.stderr)
         return 1
-    problems = run([book.book_step(chosen.profile, directory, every)], paths.BUILD, chosen)
+    problems = run([book.book_step(chosen.profile, directory, every)], chosen)
     if problems:
         print(f"FAILED  {problems.popitem()[1]}", file=sys.stderr)
         return 1
@@ -99,18 +101,15 @@ def one_build_at_a_time(file: Path):
 
 def notebook_step(name: str, parameters: dict, directory: Path, timeout: int, source: dict) -> Step:
     """A notebook's step, keyed on source, parameters, modules, lock, records and data."""
-    notebook = paths.NOTEBOOKS / f"{name}.ipynb"
+    notebook, record = paths.NOTEBOOKS / f"{name}.ipynb", directory / f"{name}.json"
     data = data_fingerprint(parameters.get("corpus", "embedded"))
-    job = {"notebook": name, "source": str(notebook), "directory": str(directory)}
-    job |= {"timeout": timeout, "about": {"parameters": parameters, "data": data, **source}}
     given = {f"parameter {key}": value for key, value in parameters.items()}
-    return Step(
-        name=name,
-        action=partial(run_notebook, job),
-        files=[notebook, paths.ROOT / "requirements.lock", *notebook_files(notebook)],
-        given=given | {"data": data, "profile": directory.name},
-        targets=[directory / f"{name}.ipynb", directory / f"{name}.json"],
-    )
+    files = [notebook, paths.ROOT / "requirements.lock", *notebook_files(notebook)]
+    rests_on = resting_on(files, given | {"data": data})
+    about = {"parameters": parameters, "data": data, "rests_on": rests_on, **source}
+    job = {"notebook": name, "source": str(notebook), "directory": str(directory)}
+    job |= {"timeout": timeout, "about": about}
+    return Step(name, partial(run_notebook, job), rests_on, record, directory / f"{name}.ipynb")
 
 
 @cache

@@ -11,14 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
-from doit.exceptions import TaskFailed
 from tqdm import tqdm
 
 from relic import paths
 from relic.book import sources
 from relic.book.depends import files
 from relic.book.execute import FAILED, OK, Record, read_record
-from relic.book.runner import Step
+from relic.book.runner import Step, resting_on
 from relic.errors import RelicError
 
 STATUS = "status.md"  # a template, filled with what became of the notebooks
@@ -40,18 +39,25 @@ def book_step(profile: str, directory: Path, notebooks: list[str]) -> Step:
     ends = (".json", ".ipynb", ".failed.ipynb")
     read += [directory / f"{name}{end}" for name in notebooks for end in ends]
     read += [paths.RESULTS / "grid.yml", paths.RESULTS / "provenance.json"]
-    read += [paths.ROOT / "CITATION.cff"]
-    return Step(
-        name="book",
-        action=lambda: compile_book(profile, directory, notebooks),
-        files=[p for p in read if p.is_file()] + files("import relic.book.book"),
-        given={"profile": profile, "notebooks": notebooks},
-        targets=[paths.HTML / "index.html"],
-    )
+    read += [paths.ROOT / "CITATION.cff", *files("import relic.book.book")]
+    given = {"profile": profile, "notebooks": notebooks}
+    rests_on = resting_on([file for file in read if file.is_file()], given)
+    record = paths.BUILD / "book.json"
+
+    def make() -> str:
+        try:
+            problem = compile_book(profile, directory, notebooks)
+        except RelicError as error:
+            return str(error)
+        if not problem:
+            Record("book", OK, rests_on).write(record)
+        return problem
+
+    return Step("book", make, rests_on, record, paths.HTML / "index.html")
 
 
-def compile_book(profile: str, directory: Path, notebooks: list[str]):
-    """Build the book from a clean stage and swap it in; the old one stays until then."""
+def compile_book(profile: str, directory: Path, notebooks: list[str]) -> str:
+    """Build the book from a clean stage and swap it in; returns what Jupyter Book complained about."""
     stage, made = paths.BUILD / "stage", paths.BUILD / "made"
     for old in (stage, made):
         shutil.rmtree(old, ignore_errors=True)
@@ -64,17 +70,14 @@ def compile_book(profile: str, directory: Path, notebooks: list[str]):
         linked = sources.link(stage, "\n".join("".join(cell["source"]) for cell in code))
         page["cells"][-1:-1] = [_markdown(linked, "relic-sources")] if linked else []
         (stage / "notebooks" / f"{name}.ipynb").write_text(json.dumps(page), encoding="utf-8")
-    try:
-        fill(stage)
-    except RelicError as error:
-        return TaskFailed(str(error))
+    fill(stage)
     template = (stage / STATUS).read_text(encoding="utf-8")
     (stage / STATUS).write_text(status_page(template, profile, records), encoding="utf-8")
-    if problem := jupyter_book(stage, made):
-        return TaskFailed(problem)
-    publish(made / "_build" / "html")
-    shutil.rmtree(made, ignore_errors=True)
-    return True
+    problem = jupyter_book(stage, made)
+    if not problem:
+        publish(made / "_build" / "html")
+        shutil.rmtree(made, ignore_errors=True)
+    return problem
 
 
 def fill(stage: Path) -> None:

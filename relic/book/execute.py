@@ -1,7 +1,8 @@
 """Execute one notebook in a process of its own and record what became of it.
 
 papermill's own metadata calls a cell that timed out, or whose kernel died, `completed`. So each
-notebook has a record of ours, `NAME.json`: running, ok or failed, with the cell and the error.
+notebook has a record of ours, `NAME.json`: running, ok or failed, with the cell and the error, and
+what it rested on, by which the next build knows whether it is up to date.
 """
 
 import json
@@ -13,8 +14,6 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from doit.exceptions import TaskFailed
-
 from relic.whole import write_whole
 
 RUNNING, OK, FAILED = "running", "ok", "failed"
@@ -22,10 +21,11 @@ RUNNING, OK, FAILED = "running", "ok", "failed"
 
 @dataclass
 class Record:
-    """What we know of one notebook's last execution."""
+    """What we know of one notebook's last execution; the book has one, too."""
 
     notebook: str
     status: str
+    rests_on: dict = field(default_factory=dict)
     parameters: dict = field(default_factory=dict)
     cell: int = 0
     cells: int = 0
@@ -54,22 +54,22 @@ def read_record(file: Path) -> Record | None:
         return None
 
 
-def run_notebook(job: dict):
-    """The build's side: execute a notebook in its own process; pydoit's failure where it failed."""
+def run_notebook(job: dict) -> str:
+    """The build's side: execute a notebook in its own process; returns its failure, or nothing."""
     file = Path(job["directory"]) / f"{job['notebook']}.json"
     file.unlink(missing_ok=True)  # an old failure is not this one's
     command, told = [sys.executable, "-m", "relic.book.execute"], {**job, "build": os.getpid()}
     options = {"text": True, "errors": "replace", "capture_output": True}
     process = subprocess.run(command, input=json.dumps(told), **options)
     if process.returncode == 0:
-        return True
+        return ""
     record = read_record(file) or Record(job["notebook"], RUNNING)
     if record.status != FAILED:  # it could not even write its record
         last = (process.stderr.strip().splitlines() or ["no message"])[-1]
         record.error = f"the process ended with status {process.returncode}: {last}"
         record.status = FAILED
         record.write(file)
-    return TaskFailed(record.failure)
+    return record.failure
 
 
 def execute(job: dict) -> bool:

@@ -9,7 +9,7 @@ EXTRAS = {  # extra: (what must import, what it enables)
     "accuracy": (("pycocoevalcap",), "BLEU-4, CIDEr and ROUGE-L in an audit; METEOR with Java"),
     "cluster": (("distributed",), "--scheduler: workers of a Dask cluster"),
     "gender-score": (("sentence_transformers",), "the Gender Score (--objects, relic gender-score); binary word vectors with gensim"),
-    "book": (("papermill", "doit", "jupyter_book", "seaborn"), "notebooks and the book (in a clone: ./run_all.sh)"),
+    "book": (("papermill", "jupyter_book", "seaborn"), "notebooks and the book (in a clone: ./run_all.sh)"),
 }  # fmt: skip
 
 
