@@ -8,7 +8,6 @@ import json
 import re
 from datetime import date
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import yaml
 
@@ -35,12 +34,12 @@ from relic.records.evidence import papers as papers_tables
 from relic.records.published import published
 from relic.records.runs import UNCHANGED, own_frame, read_recorded
 from relic.records.serve import recorded
-from relic.records.tables import read_record, read_table
+from relic.records.tables import read_table
 
 ATTRIBUTES = ("gender", "race", "age")
 SOURCES = {OURS: "our runs", **PAPERS, SHEET: "Türk et al., by split"}
 ABSENT = dict.fromkeys("number whose n_test surely captioners".split(), "–")
-ABSENT |= {"word": "not judged yet", "seeds": "0"}
+ABSENT |= {"word": "not judged yet", "seeds": 0}
 EXAMPLE = 449400  # the image whose captions the landing page quotes
 EQUAL_SIZE = 2190  # gender images, as many as race has
 EQUALIZER, NIC_PLUS = claims.PAIRS[0]
@@ -52,9 +51,10 @@ GRIDS += [f"bert-{part} LIC_{side}" for part in ("ft", "pre") for side in "MD"]
 def values() -> dict:
     """Everything the pages may name, as text."""
     verdicts, runs = judge_all(), read_recorded()
+    progress = grid.progress(grid.read(), runs)
     lic = {name: _lic(name) for name in ATTRIBUTES}
-    found = {f"claim{n}": {a: _verdict(verdicts, n, a) for a in ATTRIBUTES} for n in "124"}
-    found |= {
+    computed = {f"claim{n}": {a: _verdict(verdicts, n, a) for a in ATTRIBUTES} for n in "124"}
+    computed |= {
         "claim3": claim_3(verdicts, lic),
         "lic": {name: levels(table) for name, table in lic.items()},
         "unseen": {name: unseen(name) for name in ("gender", "race")},
@@ -66,16 +66,14 @@ def values() -> dict:
         "permuted": {"gender": levels(_lic("gender", labels="permuted"))},
         "papers": papers(verdicts),
         "calibration": calibration(verdicts),
-        "record": record(runs),
-        "done": done(runs),
+        "record": record(progress),
+        "done": done(progress),
         "cost": cost(runs),
-        "captioners": {"table": captioners(lic)},
-        "classifiers": {"papers": papers_classifiers()},
         "batching": {"lstm": batching(runs)},
         "wrong": {name: wrong(name) for name in ATTRIBUTES},
     }
     alone = (landing, example, direction, gender_score, age, audit)
-    return text(found | {part.__name__: part() for part in alone})
+    return text(computed | {part.__name__: part() for part in alone})
 
 
 def text(value):
@@ -96,10 +94,10 @@ def _verdict(verdicts: pd.DataFrame, claim: str, attribute: str, classifier: str
     kept = kept if claim == "1" else kept[kept["classifier"] == classifier]
     if kept.empty:
         return ABSENT
-    row = kept.iloc[0]
-    told = {name: row[name] for name in ABSENT if name in row} | {"n_test": round(row["n_test"])}
-    told["number"] = (row["estimate"], row["low"], row["high"], 2 if claim == "1" else 1)
-    return told | {"word": f"{SYMBOLS[row['word']]} {row['word']}"}
+    row = kept.iloc[0].to_dict()
+    number = (row["estimate"], row["low"], row["high"], 2 if claim == "1" else 1)
+    shown = {"number": number, "word": f"{SYMBOLS[row['word']]} {row['word']}"}
+    return {name: row.get(name) for name in ABSENT} | shown | {"n_test": round(row["n_test"])}
 
 
 def claim_3(verdicts: pd.DataFrame, lic: dict[str, pd.DataFrame]) -> dict:
@@ -148,21 +146,26 @@ def landing() -> dict:
     table = table[table.groupby("classifier")["captioner"].transform("size") == len(NINE)]
     ours = dict(zip(table["classifier"].str.split(" ").str[0], table["classifier"], strict=True))
     printed = papers_tables("gender")
-    printed = printed.assign(classifier=printed["classifier"].map(ours))
-    axes = forest(table, series="classifier", papers=printed)
+    axes = forest(
+        table,
+        series="classifier",
+        papers=printed.assign(classifier=printed["classifier"].map(ours)),
+    )
     splits = table.groupby("classifier", sort=False)["seeds"].max()
-    told = ", ".join(f"{name} {count(n, 'split')}" for name, n in splits.items())
+    by = ", ".join(f"{name} {count(n, 'split')}" for name, n in splits.items())
     caption = (
-        f"Gender LIC, COCO captions: mean and 95 % interval over splits ({told}; no interval from one split). "
+        f"Gender LIC, COCO captions: mean and 95 % interval over splits ({by}; no interval from one split). "
         "Upright bars: the papers' printed values for the same classifier. Right of 0, the captioner amplifies."
     )
     alt = "LIC of nine captioners for gender by classifier, with intervals, beside the papers' values."
-    figure = _block(figure_html(axes.figure, alt, caption))
-    plt.close(axes.figure)
     cited = yaml.safe_load((paths.ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    where = cited.get("repository-code", "not public yet")
-    told = {"repository": where, "doi": cited.get("doi", "none yet"), "version": __version__}
-    return told | {"figure": figure, "date": f"{date.today():%d %B %Y}"}
+    return {
+        "figure": _block(figure_html(axes.figure, alt, caption)),
+        "repository": cited.get("repository-code", "not public yet"),
+        "doi": cited.get("doi", "none yet"),
+        "version": __version__,
+        "date": f"{date.today():%d %B %Y}",
+    }
 
 
 def learned(classifier: str) -> dict:
@@ -176,9 +179,9 @@ def curve(attribute: str) -> dict:
     """Mean LIC at the smallest and at the largest training set of the learning curves."""
     kept = read_learning("curves").query("attribute == @attribute and captions == 1")
     means = curves.mean_curve(curves.by_size(kept[kept["images"] == curves.EVERY]))
-    lic = means[["difference", "difference low", "difference high"]].itertuples(index=False)
-    ends = [{"images": n, "lic": of} for n, of in zip(means["training images"], lic, strict=True)]
-    return {"few": ends[0], "all": ends[-1]}
+    lic = means.set_index("training images")[["difference", "difference low", "difference high"]]
+    ends = {"few": 0, "all": -1}
+    return {n: {"images": lic.index[at], "lic": tuple(lic.iloc[at])} for n, at in ends.items()}
 
 
 def newer() -> dict:
@@ -204,15 +207,15 @@ def example() -> dict:
 
 def matrix(verdicts: pd.DataFrame) -> str:
     """Every verdict: claims down, sources across, classifiers in the cells."""
-    told = verdicts.assign(word=pd.Categorical(verdicts["word"], SYMBOLS))
-    told = told.groupby(["claim", "attribute", "source", "word"], observed=True)["classifier"]
-    told = told.agg(", ".join).reset_index()
-    told["classifier"] = told["word"].astype(str).map(SYMBOLS) + " " + told["classifier"]
-    told = told.groupby(["claim", "attribute", "source"])["classifier"].agg("; ".join).unstack()
-    told = told.reindex(columns=SOURCES).rename(columns=SOURCES).reset_index()
+    keys = ["claim", "attribute", "source"]
+    words = verdicts.assign(word=pd.Categorical(verdicts["word"], SYMBOLS))
+    cells = words.groupby([*keys, "word"], observed=True)["classifier"].agg(", ".join).reset_index()
+    cells["classifier"] = cells["word"].astype(str).map(SYMBOLS) + " " + cells["classifier"]
+    wide = cells.groupby(keys)["classifier"].agg("; ".join).unstack()
+    wide = wide.reindex(columns=SOURCES).rename(columns=SOURCES).reset_index()
     legend = ", ".join(f"{symbol} {word}" for word, symbol in SYMBOLS.items())
     caption = f"Verdicts on COCO captions (ours) and published numbers, by classifier: {legend}."
-    table = _table(told, "verdicts.csv", caption)
+    table = _table(wide, "verdicts.csv", caption)
     return table.replace("relic-table", "relic-table relic-matrix", 1)
 
 
@@ -237,9 +240,9 @@ def _changed(cells: pd.DataFrame, file: str, caption: str) -> dict:
     changed = cells[cells["former"] != cells["word"]].replace({"source": SOURCES})
     changed = changed.rename(columns={"word": "now"})
     columns = "claim attribute source classifier whose estimate low high former now".split()
-    about = f"{caption}, COCO captions and published numbers."
+    caption = f"{caption}, COCO captions and published numbers."
     return {
-        "changed": _table(changed[columns], file, about),
+        "changed": _table(changed[columns], file, caption),
         "cells": len(cells),
         "moved": len(changed),
         **{f"to_{word}": (changed["now"] == word).sum() for word in ("undecided", "refuted")},
@@ -277,7 +280,6 @@ def calibration(verdicts: pd.DataFrame) -> dict:
     fifths = candidates.in_fifths(read_table("calibration", "fifths")).set_index("attribute")["rho"]
     with stats.sharing(stats.NADEAU_BENGIO):
         before = verdicts.assign(former=judge_all()["word"])
-    caption = "Candidates for an interval on the synthetic corpora that test, linear: percent that hold the mean LIC (nominal 95), width in points."
     return {
         "corpora": len(corpora) // len(candidates.GAINS),
         "covers": tuple(ours[["holds the mean", "low", "high"]]),
@@ -288,7 +290,6 @@ def calibration(verdicts: pd.DataFrame) -> dict:
         "shared": f"{stats.SHARED:g}",
         "rho": {name: f"{value:.2f}" for name, value in rho},
         "real": {name: f"{value:.2f}" for name, value in fifths.items()},
-        "candidates": _table(table.reset_index(), "intervals.csv", caption),
         **_changed(before, "interval_changes.csv", "Verdicts that the interval changed"),
     }
 
@@ -299,11 +300,8 @@ def direction() -> dict:
     named = named.query("label == 'Female' and outcome == 'wrong'")
     rates = read_table("direction", "gender_amplification")
     rates = rates[rates["captioner"].isin(NINE)]
-    above = (
-        (rates["low"] > 0)
-        .groupby(rates["direction"])
-        .agg(lambda each: f"{each.sum()} of {len(each)}")
-    )
+    above = {name: each["low"] > 0 for name, each in rates.groupby("direction")}
+    above = {name: f"{each.sum()} of {len(each)}" for name, each in above.items()}
     return {
         "nic_plus": tuple(named.loc[NIC_PLUS, ["value", "low", "high"]]),
         "equalizer": tuple(named.loc[EQUALIZER, ["value", "low", "high"]]),
@@ -323,11 +321,10 @@ def gender_score() -> dict:
     return {"prior": f"{alone.min():.0f} to {alone.max():.0f} %", "rho": rho}
 
 
-def record(runs: pd.DataFrame) -> dict:
+def record(progress: pd.DataFrame) -> dict:
     """What `results/` holds of the declared grid, when and where it was recorded."""
-    progress = grid.progress(grid.read(), runs)
     by_grid = grid.by_grid(progress)
-    about = json.loads((paths.RESULTS / "provenance.json").read_text(encoding="utf-8"))
+    published = json.loads((paths.RESULTS / "provenance.json").read_text(encoding="utf-8"))
     caption = "Runs on COCO captions: recorded, of those declared."
     return {
         "runs": progress["recorded"].sum(),
@@ -335,64 +332,37 @@ def record(runs: pd.DataFrame) -> dict:
         "complete": by_grid["state"].str.contains("complete").sum(),
         "grids": len(by_grid),
         "table": _table(by_grid, "recorded.csv", caption),
-        "device": about["device"],
-        "date": about["published"],
+        "device": published["device"],
+        "date": published["published"],
     }
 
 
-def done(runs: pd.DataFrame) -> dict:
+def done(progress: pd.DataFrame) -> dict:
     """How many declared runs of a grid are recorded, and whose attributions are."""
-    progress, found = grid.progress(grid.read(), runs), {}
+    shown = {}
     for name in GRIDS:
         own = progress[progress["grid"].str.startswith(name)].groupby("attribute")
         sums = own[["recorded", "of"]].sum().itertuples()
-        found[re.sub(r"\W", "_", name)] = {r[0]: f"{r[1]:,} of {r[2]:,}" for r in sums}
+        shown[re.sub(r"\W", "_", name)] = {r[0]: f"{r[1]:,} of {r[2]:,}" for r in sums}
     for name, part in read_table("attribution", "scores").groupby("classifier"):
         whose = ", ".join(in_order(part["captioner"].map(display_names()).unique()))
-        found[f"words_{name[:4]}"] = f"{whose}, {count(part['seed'].nunique(), 'split')}"
-    return found
+        shown[f"words_{name[:4]}"] = f"{whose}, {count(part['seed'].nunique(), 'split')}"
+    return shown
 
 
 def cost(runs: pd.DataFrame) -> dict:
     """Hours of computing: what the papers report, and what our recorded runs took."""
-    theirs = published("cost").replace({"source": PAPERS})
-    ours = runs.assign(classifier=labelled(runs)).groupby(["classifier", "attribute"])["seconds"]
-    ours = ours.agg(hours=lambda s: s.sum() / 3600, runs="size").reset_index()
-    ours = ours.assign(source="our runs", hardware="one CPU core")
+    ours = runs.assign(classifier=labelled(runs), source="our runs", hardware="one CPU core")
+    by = ["source", "classifier", "attribute", "hardware"]
+    ours = ours.groupby(by)["seconds"].agg(hours=lambda s: s.sum() / 3600, runs="size")
+    table = pd.concat([published("cost").replace({"source": PAPERS}), ours.reset_index()])
     columns = ["source", "classifier", "attribute", "runs", "hours", "hardware"]
-    table = pd.concat([theirs, ours])[columns]
     caption = "Hours of computing, published and recorded; ours are CPU hours."
     return {
-        "table": _table(table.astype({"runs": "Int64"}), "cost.csv", caption, 2),
+        "table": _table(table[columns].astype({"runs": "Int64"}), "cost.csv", caption, 2),
         "trainings": len(runs),
         "hours": runs["seconds"].sum() / 3600,
     }
-
-
-def captioners(lic: dict[str, pd.DataFrame]) -> str:
-    """Türk et al.'s table 6 with CIDEr and LIC as recorded."""
-    table = published("captioners")
-    kept = "metric == 'CIDEr' and attribute == 'gender' and caption_set == 'standard'"
-    cider = read_record("accuracy").query(kept)
-    table["CIDEr"] = table["key"].map(cider.set_index("captioner")["value"])
-    for name in ("gender", "race"):
-        means = intervals(lic[name]).set_index("captioner")["lic"]
-        table[f"LIC, {name}"] = table["captioner"].map(means)
-    caption = "Captioners after Türk et al. 2023, table 6 (CC BY 4.0), in our words. CIDEr and LIC: our records, COCO captions, linear classifier."
-    return _table(table.drop(columns="key"), "captioners.csv", caption)
-
-
-def papers_classifiers() -> str:
-    """Türk et al.'s table 7, with learning rate and epochs of each paper's public code."""
-    recipes = published("recipes")
-    rates = recipes["learning_rate"].map(lambda rate: f"{rate:.0e}".replace("e-0", "e-"))
-    recipes["recipe"] = rates + " × " + recipes["epochs"].astype(str)
-    wide = recipes.pivot(index="classifier", columns="source", values="recipe")
-    wide = wide.rename(columns=lambda source: f"rate × epochs, {PAPERS[source]}")
-    table = published("classifiers").drop(columns="source").merge(wide, on="classifier")
-    table = table.rename(columns={"fine_tuned": "fine-tuned"})
-    caption = "Parameters after Türk et al. 2023, table 7 (CC BY 4.0); learning rate and epochs from each paper's public code."
-    return _table(table, "papers_classifiers.csv", caption)
 
 
 def batching(runs: pd.DataFrame) -> dict:
@@ -428,9 +398,9 @@ def audit() -> dict:
     caption = f"COCO captions, gender, {table['n_images'].iloc[0]:,} images of the Karpathy test split, linear, ten splits; recorded."
     means = table.query("seen == 'all'")[["detectable", "n_test"]].mean()
     rarer = 5 * means["n_test"]  # images of the rarer class: a tenth of both classes tests
-    found = {f"find_{n}": means["detectable"] * (rarer / n) ** 0.5 for n in (100, 500, 2500)}
-    shown = table[columns].rename(columns=heads)
-    return {"table": _table(shown, "audit_example.csv", caption)} | found
+    table = _table(table[columns].rename(columns=heads), "audit_example.csv", caption)
+    detectable = {n: means["detectable"] * (rarer / n) ** 0.5 for n in (100, 500, 2500)}
+    return {"table": table} | {f"find_{n}": lic for n, lic in detectable.items()}
 
 
 def rebuilt() -> str:
@@ -447,10 +417,9 @@ def beside_record(own: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     both = own.merge(known, on=UNCHANGED, suffixes=("", " recorded"))
     both["difference"] = (both["score"] - both["score recorded"]).abs()
     both["same"] = both["fingerprint"] == both["fingerprint recorded"]
-    found = both.groupby(["attribute", "classifier", "split", "side"], as_index=False).agg(
-        runs=("difference", "size"), same=("same", "sum"), most=("difference", "max")
-    )
-    return found.rename(columns={"same": "on the same captions", "most": "largest difference"})
+    kinds = both.groupby(["attribute", "classifier", "split", "side"], as_index=False)
+    table = kinds.agg(runs=("difference", "size"), same=("same", "sum"), most=("difference", "max"))
+    return table.rename(columns={"same": "on the same captions", "most": "largest difference"})
 
 
 def _table(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) -> str:
@@ -478,8 +447,8 @@ def check(pages: dict[str, str], known: dict) -> None:
     for page, text in sorted(pages.items()):
         for key in sorted(named(text) - set(flat)):
             alike = [k for k in flat if k.split(".")[0] == key.split(".")[0]] or sorted(known)
-            found = f"book/{page}: unknown value {key!r}"
-            raise RelicError(found, expected=f"one of {', '.join(alike)}")
+            expected = f"one of {', '.join(alike)}"
+            raise RelicError(f"book/{page}: unknown value {key!r}", expected=expected)
     names = set().union(*map(named, pages.values()))
     shown, there = ({".".join(k.split(".")[:2]) for k in keys} for keys in (names, flat))
     if unused := sorted(there - shown):
