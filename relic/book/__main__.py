@@ -10,7 +10,7 @@ from pathlib import Path
 from relic import paths
 from relic.book import book, options
 from relic.book.depends import notebook_files
-from relic.book.execute import run_notebook
+from relic.book.execute import execute
 from relic.book.profiles import load_profile, notebooks
 from relic.book.runner import Step, resting_on, run
 from relic.data.load import CHOICES
@@ -36,8 +36,8 @@ def main(arguments: list[str]) -> int:
         )
         return 1
     except KeyboardInterrupt:
-        print("\nrun_all.sh: stopped; the same command continues", file=sys.stderr)
-        return 130
+        print("\nrun_all.sh: stopped; the same command continues", file=sys.stderr, flush=True)
+        os._exit(130)  # without waiting for the notebooks at work; their kernels end with us
 
 
 def build(chosen) -> int:
@@ -70,7 +70,8 @@ def execute_and_compile(chosen, wanted: dict, every: list[str], directory: Path)
     last_first = reversed(wanted.items())
     steps = [notebook_step(n, p, directory, chosen.timeout, source) for n, p in last_first]
     print(f"profile {chosen.profile}: {count(len(steps), 'notebook')}", file=sys.stderr)
-    failures = run(steps, chosen, chosen.workers)
+    with contextlib.chdir(directory):  # papermill would change it under other notebooks at work
+        failures = run(steps, chosen, chosen.workers)
     for name, message in failures.items():
         kept = directory / f"{name}.failed.ipynb"
         look = f"\n  look at {os.path.relpath(kept)}" if kept.exists() else ""
@@ -101,15 +102,14 @@ def one_build_at_a_time(file: Path):
 
 def notebook_step(name: str, parameters: dict, directory: Path, timeout: int, source: dict) -> Step:
     """A notebook's step, keyed on source, parameters, modules, lock, records and data."""
-    notebook, record = paths.NOTEBOOKS / f"{name}.ipynb", directory / f"{name}.json"
+    notebook = paths.NOTEBOOKS / f"{name}.ipynb"
     data = data_fingerprint(parameters.get("corpus", "embedded"))
     given = {f"parameter {key}": value for key, value in parameters.items()}
     files = [notebook, paths.ROOT / "requirements.lock", *notebook_files(notebook)]
     rests_on = resting_on(files, given | {"data": data})
     about = {"parameters": parameters, "data": data, "rests_on": rests_on, **source}
-    job = {"notebook": name, "source": str(notebook), "directory": str(directory)}
-    job |= {"timeout": timeout, "about": about}
-    return Step(name, partial(run_notebook, job), rests_on, record, directory / f"{name}.ipynb")
+    action = partial(execute, name, directory, timeout, about)
+    return Step(name, action, rests_on, directory / f"{name}.json", directory / f"{name}.ipynb")
 
 
 @cache

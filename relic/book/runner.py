@@ -86,8 +86,9 @@ def run(steps: list[Step], chosen, workers: int = 1) -> dict[str, str]:
             took = tqdm.format_interval(time.time() - started)
             say(f": FAILED after {took}" if problem else f": done in {took}")
 
-    with ThreadPoolExecutor(workers) as pool, _bar(len(steps)) as bar:
-        waiting = {pool.submit(perform, n, step) for n, step in enumerate(steps, 1)}
+    pool = ThreadPoolExecutor(workers)
+    waiting = {pool.submit(perform, n, step) for n, step in enumerate(steps, 1)}
+    with _bar(len(steps)) as bar:
         try:
             while waiting:
                 done, waiting = wait(waiting, bar.mininterval, FIRST_COMPLETED)
@@ -97,9 +98,8 @@ def run(steps: list[Step], chosen, workers: int = 1) -> dict[str, str]:
                 bar.update(len(done))
                 for each in done:
                     each.result()  # a mistake of ours is raised here
-        except BaseException:
+        finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            raise
     return failures
 
 
