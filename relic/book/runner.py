@@ -92,9 +92,7 @@ def run(steps: list[Step], chosen, workers: int = 1) -> dict[str, str]:
         try:
             while waiting:
                 done, waiting = wait(waiting, bar.mininterval, FIRST_COMPLETED)
-                bar.set_postfix_str(
-                    ", ".join(map(_place, list(at_work.values()))), refresh=not done
-                )
+                bar.set_postfix_str(", ".join(map(_place, [*at_work.values()])), refresh=not done)
                 bar.update(len(done))
                 for each in done:
                     each.result()  # a mistake of ours is raised here
@@ -113,4 +111,6 @@ def _bar(steps: int) -> tqdm:
 def _place(step: Step) -> str:
     """A step at work, with the cell that it is at."""
     record = read_record(step.record)
-    return f"{step.name} (cell {record.cell}/{record.cells})" if record else step.name
+    return (
+        f"{step.name} (cell {record.cell}/{record.cells})" if record and record.cells else step.name
+    )

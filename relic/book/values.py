@@ -11,29 +11,24 @@ from datetime import date
 import pandas as pd
 import yaml
 
-from relic import __version__, paths
+import relic
+from relic import paths
 from relic.chapters import since
 from relic.chapters.calibration import intervals as candidates
 from relic.chapters.claims import HEADS
 from relic.chapters.extensions import mean_of_folds
-from relic.chapters.figures import forest
 from relic.chapters.learning import curves, scores
 from relic.chapters.learning.record import read as read_learning
-from relic.data.captioners import corpus_name, display_names, in_order
+from relic.data.captioners import corpus_name
 from relic.errors import RelicError
-from relic.judge import claims, stats
-from relic.judge.claims import SYMBOLS
-from relic.judge.lic import RECIPES, intervals, labelled, lic_table, mean_over_captioners
-from relic.judge.stats import Estimate
+from relic.judge import stats
+from relic.judge.claims import MARGIN, PAIRS, SUPPORTED, SYMBOLS
+from relic.judge.lic import RECIPES, labelled
 from relic.measure.store import Store
-from relic.numbers import count, number, span
 from relic.page import figure_html, table_html
 from relic.records import grid
-from relic.records.evidence import MAIN, OURS, PAPERS, SHEET, judge_all
-from relic.records.evidence import papers as papers_tables
-from relic.records.published import published
+from relic.records.evidence import MAIN, OURS, PAPERS, SHEET
 from relic.records.runs import UNCHANGED, own_frame, read_recorded
-from relic.records.serve import recorded
 from relic.records.tables import read_table
 
 ATTRIBUTES = ("gender", "race", "age")
@@ -42,15 +37,15 @@ ABSENT = dict.fromkeys("number whose n_test surely captioners".split(), "–")
 ABSENT |= {"word": "not judged yet", "seeds": 0}
 EXAMPLE = 449400  # the image whose captions the landing page quotes
 EQUAL_SIZE = 2190  # gender images, as many as race has
-EQUALIZER, NIC_PLUS = claims.PAIRS[0]
-NINE = list(published("captioners")["captioner"])  # the papers' captioners
+EQUALIZER, NIC_PLUS = PAIRS[0]
+NINE = list(relic.published("captioners")["captioner"])  # the papers' captioners
 GRIDS = [f"lstm {part}" for part in ("upstream", "paired LIC_M", "paired LIC_D", "vocabulary")]
 GRIDS += [f"bert-{part} LIC_{side}" for part in ("ft", "pre") for side in "MD"]
 
 
 def values() -> dict:
     """Everything the pages may name, as text."""
-    verdicts, runs = judge_all(), read_recorded()
+    verdicts, runs = relic.judge_all(), read_recorded()
     progress = grid.progress(grid.read(), runs)
     lic = {name: _lic(name) for name in ATTRIBUTES}
     computed = {f"claim{n}": {a: _verdict(verdicts, n, a) for a in ATTRIBUTES} for n in "124"}
@@ -80,12 +75,14 @@ def text(value):
     """What a page shows: numbers as `relic.numbers` writes them, estimates with their intervals."""
     if isinstance(value, dict):
         return {key: text(each) for key, each in value.items()}
-    value = value.interval() if isinstance(value, Estimate) else value
-    return span(*value) if isinstance(value, tuple) else number(value)
+    value = value.interval() if isinstance(value, stats.Estimate) else value
+    return relic.span(*value) if isinstance(value, tuple) else relic.number(value)
 
 
 def _lic(attribute: str, seen: str = "all", **choices) -> pd.DataFrame:
-    return lic_table(recorded(attribute=attribute, classifier=MAIN, **choices), seen=seen)
+    return relic.lic_table(
+        relic.recorded(attribute=attribute, classifier=MAIN, **choices), seen=seen
+    )
 
 
 def _verdict(verdicts: pd.DataFrame, claim: str, attribute: str, classifier: str = MAIN) -> dict:
@@ -105,23 +102,23 @@ def claim_3(verdicts: pd.DataFrame, lic: dict[str, pd.DataFrame]) -> dict:
     equal = _lic("gender", size=EQUAL_SIZE)
     shares = [scores.normalised(lic[name]) for name in ("gender", "race")]
     return {
-        "normalised": claims.mean_less_than_gender(*shares, scores.NORMALISED),
+        "normalised": relic.mean_less_than_gender(*shares, scores.NORMALISED),
         "lic_model": _verdict(verdicts, "3 (LIC_M)", "race"),
         "lic": _verdict(verdicts, "3 (LIC)", "race"),
-        "mean": claims.mean_less_than_gender(lic["gender"], lic["race"]),
-        "equal_size": claims.mean_less_than_gender(equal, lic["race"]),
+        "mean": relic.mean_less_than_gender(lic["gender"], lic["race"]),
+        "equal_size": relic.mean_less_than_gender(equal, lic["race"]),
     }
 
 
 def levels(lic: pd.DataFrame) -> dict:
     """Least and largest LIC of the captioners, their mean, and how many intervals leave out 0."""
-    table = intervals(lic).set_index("captioner")
+    table = relic.intervals(lic).set_index("captioner")
     return {
         "least": table["lic"].min(),
         "least_captioner": table["lic"].idxmin(),
         "most": table["lic"].max(),
         "most_captioner": table["lic"].idxmax(),
-        "mean": mean_over_captioners(lic),
+        "mean": relic.mean_over_captioners(lic),
         "apart_from_0": ((table["low"] > 0) | (table["high"] < 0)).sum(),
         "captioners": len(table),
     }
@@ -130,7 +127,7 @@ def levels(lic: pd.DataFrame) -> dict:
 def unseen(attribute: str) -> dict:
     """The same on captions that training did not hold, LIC_D on the same test images."""
     lic = _lic(attribute, seen="unseen")
-    judged, lead = claims.amplification(lic), claims.equalizer(lic)
+    judged, lead = relic.amplification(lic), relic.equalizer(lic)
     return levels(lic) | {
         "grouped": mean_of_folds(_lic(attribute, split="grouped")),
         "surely": judged.surely,
@@ -141,18 +138,18 @@ def unseen(attribute: str) -> dict:
 
 def landing() -> dict:
     """What the landing page shows besides verdicts: gender LIC by classifier, the papers' in pale."""
-    kept = [recorded(attribute="gender", classifier=c, recipe=r) for c, r in RECIPES.items()]
-    table = intervals(pd.concat(map(lic_table, kept)))
+    kept = [relic.recorded(attribute="gender", classifier=c, recipe=r) for c, r in RECIPES.items()]
+    table = relic.intervals(pd.concat(map(relic.lic_table, kept)))
     table = table[table.groupby("classifier")["captioner"].transform("size") == len(NINE)]
     ours = dict(zip(table["classifier"].str.split(" ").str[0], table["classifier"], strict=True))
-    printed = papers_tables("gender")
-    axes = forest(
+    printed = relic.papers("gender")
+    axes = relic.forest(
         table,
         series="classifier",
         papers=printed.assign(classifier=printed["classifier"].map(ours)),
     )
     splits = table.groupby("classifier", sort=False)["seeds"].max()
-    by = ", ".join(f"{name} {count(n, 'split')}" for name, n in splits.items())
+    by = ", ".join(f"{name} {relic.count(n, 'split')}" for name, n in splits.items())
     caption = (
         f"Gender LIC, COCO captions: mean and 95 % interval over splits ({by}; no interval from one split). "
         "Upright bars: the papers' printed values for the same classifier. Right of 0, the captioner amplifies."
@@ -163,16 +160,16 @@ def landing() -> dict:
         "figure": _block(figure_html(axes.figure, alt, caption)),
         "repository": cited.get("repository-code", "not public yet"),
         "doi": cited.get("doi", "none yet"),
-        "version": __version__,
+        "version": relic.__version__,
         "date": f"{date.today():%d %B %Y}",
     }
 
 
 def learned(classifier: str) -> dict:
     """How well a classifier orders captions by gender on either side (AUC), and its mean LIC."""
-    runs = recorded(attribute="gender", classifier=classifier, recipe=RECIPES[classifier])
+    runs = relic.recorded(attribute="gender", classifier=classifier, recipe=RECIPES[classifier])
     auc = runs.frame.groupby("side")["auc"].mean()
-    return {**auc, "lic": mean_over_captioners(lic_table(runs))}
+    return {**auc, "lic": relic.mean_over_captioners(relic.lic_table(runs))}
 
 
 def curve(attribute: str) -> dict:
@@ -188,18 +185,18 @@ def newer() -> dict:
     """Captioners since the papers: those trained on COCO less the nine, and the control."""
     lic = _lic("gender", corpus=corpus_name("Karpathy test"))
     group = lic["captioner"].map(since.group)
-    judged = claims.amplification(lic[group == "COCO"])
+    judged = relic.amplification(lic[group == "COCO"])
     return {
         "less": since.ahead(lic, "COCO"),
         "surely": f"{judged.surely} of {judged.captioners}",
-        "control": mean_over_captioners(lic[group == since.CONTROL]),
+        "control": relic.mean_over_captioners(lic[group == since.CONTROL]),
         "n_test": round(lic["n_test"].mean()),
     }
 
 
 def example() -> dict:
     """How sure the linear classifier is of the landing page's example: one image, one split."""
-    runs = recorded(attribute="gender", classifier=MAIN, seed=0, captioner="nic_equalizer")
+    runs = relic.recorded(attribute="gender", classifier=MAIN, seed=0, captioner="nic_equalizer")
     kept = runs.frame.query("caption_index == 0").set_index("side")["key"]
     scores = runs.outcomes.query(f"image_id == {EXAMPLE}").set_index("key")["score"]
     return {side: f"{scores[key]:.0f} %" for side, key in kept.items()}
@@ -222,7 +219,7 @@ def matrix(verdicts: pd.DataFrame) -> str:
 def former_word(row: pd.Series) -> str:
     """The verdict as our former rule gave it: by the estimate where the interval leaves it open."""
     below = row["claim"] == "4" and row["attribute"] != "gender"
-    sign, bound = (-1, -claims.MARGIN) if below else (1, 0)
+    sign, bound = (-1, -MARGIN) if below else (1, 0)
     if min(sign * row["low"], sign * row["high"]) > bound:
         return "supported"
     return "undecided" if sign * row["estimate"] > bound else "not supported"
@@ -251,19 +248,21 @@ def _changed(cells: pd.DataFrame, file: str, caption: str) -> dict:
 
 def papers(verdicts: pd.DataFrame) -> dict:
     """What the papers report beside LIC: hours, Antequera et al.'s other recipe, the Equalizer's lead."""
-    hours = published("cost").groupby("source")["hours"].sum()
-    lic = published("lic").query("classifier == 'BERT-pre' and variant.isna() and metric != 'LIC'")
+    hours = relic.published("cost").groupby("source")["hours"].sum()
+    lic = relic.published("lic").query(
+        "classifier == 'BERT-pre' and variant.isna() and metric != 'LIC'"
+    )
     wide = lic.pivot_table("mean", ["attribute", "captioner", "metric"], "source")
     gap = wide[["hirota2022", "turk2023"]].rsub(wide["relic2023"], axis=0).mul(-1).stack()
-    unseen_captions = published("unseen_captions").set_index("captioner")
+    unseen_captions = relic.published("unseen_captions").set_index("captioner")
     lead = unseen_captions.loc[EQUALIZER] - unseen_captions.loc[NIC_PLUS]
     race = verdicts.query("claim == '2' and attribute == 'race' and source in @PAPERS")
-    held = race.loc[race["word"] == claims.SUPPORTED, "classifier"]
+    held = race.loc[race["word"] == SUPPORTED, "classifier"]
     return {
         "race_supported": f"{len(held)} of {len(race)} columns",
         "race_by": ", ".join(sorted(set(held))) or "none",
         "hours": f"{hours.min():.0f} and {hours.max():.0f}",
-        "bert_pre_gap": f"{number(gap.min())} to {number(gap.max())}",
+        "bert_pre_gap": f"{relic.number(gap.min())} to {relic.number(gap.max())}",
         "lead": lead["lic_m"] - lead["difference"],
         "lead_unseen": lead["lic_m"],
     }
@@ -279,7 +278,7 @@ def calibration(verdicts: pd.DataFrame) -> dict:
     rho = zip(("even", "uneven"), candidates.calibrated(corpora)["rho"], strict=True)
     fifths = candidates.in_fifths(read_table("calibration", "fifths")).set_index("attribute")["rho"]
     with stats.sharing(stats.NADEAU_BENGIO):
-        before = verdicts.assign(former=judge_all()["word"])
+        before = verdicts.assign(former=relic.judge_all()["word"])
     return {
         "corpora": len(corpora) // len(candidates.GAINS),
         "covers": tuple(ours[["holds the mean", "low", "high"]]),
@@ -345,8 +344,8 @@ def done(progress: pd.DataFrame) -> dict:
         sums = own[["recorded", "of"]].sum().itertuples()
         shown[re.sub(r"\W", "_", name)] = {r[0]: f"{r[1]:,} of {r[2]:,}" for r in sums}
     for name, part in read_table("attribution", "scores").groupby("classifier"):
-        whose = ", ".join(in_order(part["captioner"].map(display_names()).unique()))
-        shown[f"words_{name[:4]}"] = f"{whose}, {count(part['seed'].nunique(), 'split')}"
+        whose = ", ".join(relic.in_order(part["captioner"].map(relic.display_names()).unique()))
+        shown[f"words_{name[:4]}"] = f"{whose}, {relic.count(part['seed'].nunique(), 'split')}"
     return shown
 
 
@@ -355,7 +354,7 @@ def cost(runs: pd.DataFrame) -> dict:
     ours = runs.assign(classifier=labelled(runs), source="our runs", hardware="one CPU core")
     by = ["source", "classifier", "attribute", "hardware"]
     ours = ours.groupby(by)["seconds"].agg(hours=lambda s: s.sum() / 3600, runs="size")
-    table = pd.concat([published("cost").replace({"source": PAPERS}), ours.reset_index()])
+    table = pd.concat([relic.published("cost").replace({"source": PAPERS}), ours.reset_index()])
     columns = ["source", "classifier", "attribute", "runs", "hours", "hardware"]
     caption = "Hours of computing, published and recorded; ours are CPU hours."
     return {
@@ -376,7 +375,7 @@ def batching(runs: pd.DataFrame) -> dict:
 
 def wrong(attribute: str) -> str:
     """How often the linear classifier is wrong about a single generated caption."""
-    kept = recorded(attribute=attribute, classifier=MAIN, side="model").frame
+    kept = relic.recorded(attribute=attribute, classifier=MAIN, side="model").frame
     return f"{100 - kept['accuracy'].mean():.0f} %"
 
 
@@ -386,7 +385,7 @@ def age() -> dict:
     return {
         "agreement": f"{row['agreement (%)']:.0f} %",
         "pairs": row["pairs"],
-        "kappa": number(row["Cohen's κ"], 2),
+        "kappa": relic.number(row["Cohen's κ"], 2),
     }
 
 
