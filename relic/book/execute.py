@@ -16,7 +16,7 @@ from pathlib import Path
 from relic import paths
 from relic.whole import write_whole
 
-RUNNING, OK, FAILED = "running", "ok", "failed"
+NOT_RUN, RUNNING, OK, FAILED = "", "running", "ok", "failed"
 
 
 @dataclass
@@ -46,12 +46,12 @@ class Record:
         write_whole(file, json.dumps(asdict(self), indent=1))
 
 
-def read_record(file: Path) -> Record | None:
-    """A record, or None where there is none that can be read."""
+def read_record(file: Path) -> Record:
+    """A record; an empty one where there is none that can be read."""
     try:
         return Record(**json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
-        return None
+        return Record(file.stem, NOT_RUN)
 
 
 def execute(name: str, directory: Path, timeout: int, about: dict) -> str:

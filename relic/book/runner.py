@@ -44,7 +44,7 @@ class Step:
     def why(self) -> str:
         """Why it has to run, in words; empty where nothing changed since it last did."""
         record = read_record(self.record)
-        if record is None or record.status != OK or not self.target.exists():
+        if record.status != OK or not self.target.exists():
             return "no result yet"
         changes = {}
         for kind, now in self.rests_on.items():
@@ -111,6 +111,4 @@ def _bar(steps: int) -> tqdm:
 def _place(step: Step) -> str:
     """A step at work, with the cell that it is at."""
     record = read_record(step.record)
-    return (
-        f"{step.name} (cell {record.cell}/{record.cells})" if record and record.cells else step.name
-    )
+    return f"{step.name} (cell {record.cell}/{record.cells})" if record.cells else step.name
