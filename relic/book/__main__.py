@@ -66,9 +66,8 @@ def build(chosen) -> int:
 def execute_and_compile(chosen, wanted: dict, every: list[str], directory: Path) -> int:
     """Notebooks, then the book."""
     source = commit()
-    # The last pages take longest: begun first, no core waits for them at the end.
-    last_first = reversed(wanted.items())
-    steps = [notebook_step(n, p, directory, chosen.timeout, source) for n, p in last_first]
+    steps = [notebook_step(n, p, directory, chosen.timeout, source) for n, p in wanted.items()]
+    steps.insert(0, steps.pop())  # the last page, an audit, takes longest: no core waits for it
     print(f"profile {chosen.profile}: {count(len(steps), 'notebook')}", file=sys.stderr)
     with contextlib.chdir(directory):  # papermill would change it under other notebooks at work
         failures = run(steps, chosen, chosen.workers)

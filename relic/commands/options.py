@@ -19,7 +19,7 @@ SplitOption = Annotated[str, Option(help="paired, upstream, unpaired or grouped.
 StoreOption = Annotated[
     Path | None, Option(metavar="DIR", help="Store of runs (default: RELIC_RUNS, or runs/).")
 ]
-WorkersOption = Annotated[int, Option(min=1, help="Processes on this machine, one thread each.")]
+WorkersOption = Annotated[int, Option(help="Processes on this machine, one thread each.")]
 
 
 def store_at(directory: Path | None):

@@ -49,6 +49,8 @@ def sweep(
     from relic.records.grid import grid_runs
     from relic.records.runs import read_recorded
 
+    if workers < 1:
+        raise RelicError(f"--workers {workers}", expected="at least 1")
     if side not in ("model", "human", "both"):
         raise RelicError(f"--side {side}", expected="model, human or both")
     if grid_name:
