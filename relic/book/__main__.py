@@ -67,7 +67,7 @@ def execute_and_compile(chosen, wanted: dict, every: list[str], directory: Path)
     """Notebooks, then the book."""
     source = commit()
     steps = [notebook_step(n, p, directory, chosen.timeout, source) for n, p in wanted.items()]
-    steps.insert(0, steps.pop())  # the last page, an audit, takes longest: no core waits for it
+    steps = [*steps[-1:], *steps[:-1]]  # the last, an audit, takes longest: no core waits for it
     print(f"profile {chosen.profile}: {count(len(steps), 'notebook')}", file=sys.stderr)
     with contextlib.chdir(directory):  # papermill would change it under other notebooks at work
         failures = run(steps, chosen, chosen.workers)
