@@ -81,7 +81,7 @@ choose_python() {  # RELIC_PYTHON, an active environment named relic, or .venv
     return
   fi
   fits "$python" || wrong_python "$python"
-  "$python" -c 'import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, ("doit", "papermill", "jupyter_book"))))' || fail "$python lacks packages of the lock" \
+  "$python" -c 'import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, ("papermill", "jupyter_book"))))' || fail "$python lacks packages of the lock" \
     "  to mend: $python -m pip install -r requirements.lock && $python -m pip install --no-deps -e ."
 }
 

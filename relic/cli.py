@@ -10,9 +10,8 @@ import relic
 from relic.commands import data, gender_score, results
 from relic.commands.audit import audit
 from relic.commands.doctor import doctor
-from relic.commands.measure import bench, calibrate
 from relic.commands.results import claims
-from relic.commands.train import attribute, sweep
+from relic.commands.train import attribute, bench, calibrate, sweep
 from relic.errors import RelicError
 
 app = typer.Typer(

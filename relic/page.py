@@ -57,7 +57,6 @@ class Page:
     def figure(self, axes: plt.Axes, alt: str, caption: str) -> None:
         """A figure, a text for those who cannot see it, and a caption."""
         self.html(figure_html(axes.figure, alt, self.numbered("Figure", caption)))
-        plt.close(axes.figure)
 
     def html(self, text: str) -> None:
         """HTML made elsewhere, its text escaped there."""
@@ -146,20 +145,20 @@ def cells(frame: pd.DataFrame, decimals: int = 1) -> tuple[pd.DataFrame, dict[st
 
 
 def figure_html(figure: plt.Figure, alt: str, caption: str) -> str:
-    """HTML of a figure as SVG; what is black in it takes the colour of the page's text."""
+    """HTML of a figure as SVG, and closes it; what is black takes the colour of the page's text."""
     stream = io.StringIO()
     how = {"bbox_inches": "tight", "transparent": True, "metadata": {"Date": None}}
     with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "relic"}):
         figure.savefig(stream, format="svg", **how)
+    plt.close(figure)
     drawing = stream.getvalue()
     drawing = drawing[drawing.index("<svg") :].replace("xlink:href", "href")
     drawing = re.sub(r"(?s)<metadata>.*?</metadata>|\sxmlns(:\w+)?=\"[^\"]*\"", "", drawing)
     for colour, page in {"#000000": "currentColor", "#ffffff": PAPER}.items():
         drawing = drawing.replace(colour, page)
     named = f'<svg role="img" fill="currentColor" aria-label="{_text(alt)}"'  # text has no fill of its own
-    drawing = drawing.replace("<svg", named, 1)
-    told = _text(caption)
-    return f'<figure class="relic-figure">{drawing}<figcaption>{told}</figcaption></figure>'
+    drawing, caption = drawing.replace("<svg", named, 1), _text(caption)
+    return f'<figure class="relic-figure">{drawing}<figcaption>{caption}</figcaption></figure>'
 
 
 def _text(value) -> str:

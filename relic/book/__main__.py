@@ -10,9 +10,9 @@ from pathlib import Path
 from relic import paths
 from relic.book import book, options
 from relic.book.depends import notebook_files
-from relic.book.execute import run_notebook
+from relic.book.execute import execute
 from relic.book.profiles import load_profile, notebooks
-from relic.book.runner import Step, run
+from relic.book.runner import Step, resting_on, run
 from relic.data.load import CHOICES
 from relic.data.upstream import directory_fingerprint
 from relic.errors import RelicError
@@ -36,8 +36,8 @@ def main(arguments: list[str]) -> int:
         )
         return 1
     except KeyboardInterrupt:
-        print("\nrun_all.sh: stopped; the same command continues", file=sys.stderr)
-        return 130
+        print("\nrun_all.sh: stopped; the same command continues", file=sys.stderr, flush=True)
+        os._exit(130)  # without waiting for the notebooks at work; their kernels end with us
 
 
 def build(chosen) -> int:
@@ -67,8 +67,10 @@ def execute_and_compile(chosen, wanted: dict, every: list[str], directory: Path)
     """Notebooks, then the book."""
     source = commit()
     steps = [notebook_step(n, p, directory, chosen.timeout, source) for n, p in wanted.items()]
+    steps = [*steps[-1:], *steps[:-1]]  # the last, an audit, takes longest: no core waits for it
     print(f"profile {chosen.profile}: {count(len(steps), 'notebook')}", file=sys.stderr)
-    failures = run(steps, directory, chosen, chosen.workers)
+    with contextlib.chdir(directory):  # papermill would change it under other notebooks at work
+        failures = run(steps, chosen, chosen.workers)
     for name, message in failures.items():
         kept = directory / f"{name}.failed.ipynb"
         look = f"\n  look at {os.path.relpath(kept)}" if kept.exists() else ""
@@ -76,7 +78,7 @@ def execute_and_compile(chosen, wanted: dict, every: list[str], directory: Path)
     if failures and not chosen.keep_going:
         print("no book is published over a failed run (--keep-going would)", file=sys.stderr)
         return 1
-    problems = run([book.book_step(chosen.profile, directory, every)], paths.BUILD, chosen)
+    problems = run([book.book_step(chosen.profile, directory, every)], chosen)
     if problems:
         print(f"FAILED  {problems.popitem()[1]}", file=sys.stderr)
         return 1
@@ -101,16 +103,12 @@ def notebook_step(name: str, parameters: dict, directory: Path, timeout: int, so
     """A notebook's step, keyed on source, parameters, modules, lock, records and data."""
     notebook = paths.NOTEBOOKS / f"{name}.ipynb"
     data = data_fingerprint(parameters.get("corpus", "embedded"))
-    job = {"notebook": name, "source": str(notebook), "directory": str(directory)}
-    job |= {"timeout": timeout, "about": {"parameters": parameters, "data": data, **source}}
     given = {f"parameter {key}": value for key, value in parameters.items()}
-    return Step(
-        name=name,
-        action=partial(run_notebook, job),
-        files=[notebook, paths.ROOT / "requirements.lock", *notebook_files(notebook)],
-        given=given | {"data": data, "profile": directory.name},
-        targets=[directory / f"{name}.ipynb", directory / f"{name}.json"],
-    )
+    files = [notebook, paths.ROOT / "requirements.lock", *notebook_files(notebook)]
+    rests_on = resting_on(files, given | {"data": data})
+    about = {"parameters": parameters, "data": data, "rests_on": rests_on, **source}
+    action = partial(execute, name, directory, timeout, about)
+    return Step(name, action, rests_on, directory / f"{name}.json", directory / f"{name}.ipynb")
 
 
 @cache

@@ -11,19 +11,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
-from doit.exceptions import TaskFailed
 from tqdm import tqdm
 
 from relic import paths
 from relic.book import sources
 from relic.book.depends import files
-from relic.book.execute import FAILED, OK, Record, read_record
-from relic.book.runner import Step
+from relic.book.execute import FAILED, NOT_RUN, OK, Record, read_record
+from relic.book.runner import Step, resting_on
 from relic.errors import RelicError
 
 STATUS = "status.md"  # a template, filled with what became of the notebooks
-WORDS = {"": "not run", OK: "✓ ok", FAILED: "✗ failed"}
-NOT_RUN = """{title}
+WORDS = {NOT_RUN: "not run", OK: "✓ ok", FAILED: "✗ failed"}
+ABSENT = """{title}
 
 :::{{warning}}
 This page {state} in this build. `./run_all.sh --only {name}` runs it.
@@ -40,18 +39,25 @@ def book_step(profile: str, directory: Path, notebooks: list[str]) -> Step:
     ends = (".json", ".ipynb", ".failed.ipynb")
     read += [directory / f"{name}{end}" for name in notebooks for end in ends]
     read += [paths.RESULTS / "grid.yml", paths.RESULTS / "provenance.json"]
-    read += [paths.ROOT / "CITATION.cff"]
-    return Step(
-        name="book",
-        action=lambda: compile_book(profile, directory, notebooks),
-        files=[p for p in read if p.is_file()] + files("import relic.book.book"),
-        given={"profile": profile, "notebooks": notebooks},
-        targets=[paths.HTML / "index.html"],
-    )
+    read += [paths.ROOT / "CITATION.cff", *files("import relic.book.book")]
+    given = {"profile": profile, "notebooks": notebooks}
+    rests_on = resting_on([file for file in read if file.is_file()], given)
+    record = paths.BUILD / "book.json"
+
+    def make() -> str:
+        try:
+            problem = compile_book(profile, directory, notebooks)
+        except RelicError as error:
+            return str(error)
+        if not problem:
+            Record("book", OK, rests_on).write(record)
+        return problem
+
+    return Step("book", make, rests_on, record, paths.HTML / "index.html")
 
 
-def compile_book(profile: str, directory: Path, notebooks: list[str]):
-    """Build the book from a clean stage and swap it in; the old one stays until then."""
+def compile_book(profile: str, directory: Path, notebooks: list[str]) -> str:
+    """Build the book from a clean stage and swap it in; returns what Jupyter Book complained about."""
     stage, made = paths.BUILD / "stage", paths.BUILD / "made"
     for old in (stage, made):
         shutil.rmtree(old, ignore_errors=True)
@@ -64,17 +70,14 @@ def compile_book(profile: str, directory: Path, notebooks: list[str]):
         linked = sources.link(stage, "\n".join("".join(cell["source"]) for cell in code))
         page["cells"][-1:-1] = [_markdown(linked, "relic-sources")] if linked else []
         (stage / "notebooks" / f"{name}.ipynb").write_text(json.dumps(page), encoding="utf-8")
-    try:
-        fill(stage)
-    except RelicError as error:
-        return TaskFailed(str(error))
+    fill(stage)
     template = (stage / STATUS).read_text(encoding="utf-8")
     (stage / STATUS).write_text(status_page(template, profile, records), encoding="utf-8")
-    if problem := jupyter_book(stage, made):
-        return TaskFailed(problem)
-    publish(made / "_build" / "html")
-    shutil.rmtree(made, ignore_errors=True)
-    return True
+    problem = jupyter_book(stage, made)
+    if not problem:
+        publish(made / "_build" / "html")
+        shutil.rmtree(made, ignore_errors=True)
+    return problem
 
 
 def fill(stage: Path) -> None:
@@ -136,11 +139,11 @@ def check_contents(notebooks: list[str]) -> None:
         raise RelicError(f"book/_toc.yml: {', '.join(wrong)}", expected=expected)
 
 
-def notebook_page(name: str, directory: Path, record: Record | None) -> dict:
+def notebook_page(name: str, directory: Path, record: Record) -> dict:
     """The executed notebook as a page: injected cell and progress bars out, failure on top."""
-    failed = record is not None and record.status == FAILED
+    failed = record.status == FAILED
     file = directory / f"{name}{'.failed' if failed else ''}.ipynb"
-    done = record is not None and record.status in (OK, FAILED) and file.exists()
+    done = record.status in (OK, FAILED) and file.exists()
     source = file if done else paths.NOTEBOOKS / f"{name}.ipynb"
     page = json.loads(source.read_text(encoding="utf-8"))
     cells = [c for c in page["cells"] if not ADDED & set(c["metadata"].get("tags", []))]
@@ -152,7 +155,7 @@ def notebook_page(name: str, directory: Path, record: Record | None) -> dict:
     if not done:
         state = "failed before its first cell" if failed else "was not run"
         heading = starts[title] if title >= 0 else f"# {name}"
-        cells = [_markdown(NOT_RUN.format(title=heading, state=state, name=name))]
+        cells = [_markdown(ABSENT.format(title=heading, state=state, name=name))]
     elif failed:
         told = f"{literal(record.failure)}\n\nWhat it shows ends there."
         cells.insert(title + 1, _markdown(FAILURE.format(title="This page failed", error=told)))
@@ -163,26 +166,21 @@ def _markdown(text: str, name: str = "relic-added") -> dict:
     return {"cell_type": "markdown", "id": name, "metadata": {}, "source": text}
 
 
-def status_page(template: str, profile: str, records: dict[str, Record | None]) -> str:
+def status_page(template: str, profile: str, records: dict[str, Record]) -> str:
     """The status page, from our records."""
-    known = [record for record in records.values() if record]
+    known = [record for record in records.values() if record.status != NOT_RUN]
     bad = [record for record in known if record.status == FAILED]
     ran = sum(record.status == OK for record in known)
     summary = f"{ran} of {len(records)} notebooks ran."
     summary = "All notebooks ran." if ran == len(records) else summary
     given = {r.notebook: ", ".join(f"{k} = {v}" for k, v in r.parameters.items()) for r in known}
-    lines = [
-        "| notebook | status | seconds |",
-        "|---|---|---:|",
-        *map(_row, records, records.values()),
-    ]
     failures = [FAILURE.format(title=r.notebook, error=literal(r.failure)) for r in bad]
     return template.format(
         profile=profile,
         now=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
         summary=f"**{len(bad)} of {len(records)} notebooks failed.**" if bad else summary,
         shared=_shared(known) if known else "",
-        notebooks="\n".join(lines),
+        notebooks="\n".join(map(_row, records.values())),
         failures="\n\n".join(failures),
         rebuilt=_rebuilt(),
         parameters="\n".join(f"- {name}: {literal(text)}" for name, text in given.items() if text),
@@ -208,9 +206,10 @@ def _rebuilt() -> str:
     return rebuilt() or nothing
 
 
-def _row(name: str, record: Record | None) -> str:
-    said = WORDS.get(record.status if record else "", "interrupted")
-    return f"| [{name}](notebooks/{name}.ipynb) | {said} | {f'{record.seconds:.1f}' if record else ''} |"
+def _row(record: Record) -> str:
+    name, status = record.notebook, WORDS.get(record.status, "interrupted")
+    seconds = f"{record.seconds:.1f}" if record.status != NOT_RUN else ""
+    return f"| [{name}](notebooks/{name}.ipynb) | {status} | {seconds} |"
 
 
 def literal(text: str) -> str:

@@ -32,8 +32,10 @@ settings: RELIC_DATA  directory of the real captions, as --data
           RELIC_PYTHON  a Python with the lock installed, in place of .venv"""
 
 
-def parser() -> argparse.ArgumentParser:
-    """The options of a build."""
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Checked options; a mistake ends the program with status 2 and a hint."""
+    if "--test" in arguments:  # everything else is pytest's
+        return argparse.Namespace(test=True)
     look = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
     about = {"description": DESCRIPTION, "epilog": EXAMPLES}
     options = argparse.ArgumentParser(prog="./run_all.sh", **about, **look)
@@ -52,14 +54,6 @@ def parser() -> argparse.ArgumentParser:
     add("--why", action="store_true", help="say why each step ran or was skipped")
     add("--test", action="store_true", help="lint and test instead; the rest goes to pytest")
     add("--quick", action="store_true", help="with --test: no builds, browsers, real captions")
-    return options
-
-
-def parse(arguments: list[str]) -> argparse.Namespace:
-    """Checked options; a mistake ends the program with status 2 and a hint."""
-    options = parser()
-    if "--test" in arguments:  # everything else is pytest's
-        return argparse.Namespace(test=True, rest=[a for a in arguments if a != "--test"])
     found = options.parse_args(arguments)
     if found.quick:
         options.error("--quick: only with --test")

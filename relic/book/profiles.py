@@ -63,7 +63,7 @@ def load_profile(
         for key, value in sorted(overrides.items(), key=lambda item: isinstance(item[1], dict)):
             one = key in available and isinstance(value, dict)
             for inner, each in value.items() if one else [(key, value)]:
-                _set(values, available, [key] if one else list(available), inner, each, source)
+                _set({key: values[key]} if one else values, inner, each, source)
     return {name: values[name] for name in available if name in chosen}
 
 
@@ -103,25 +103,22 @@ def _setting(text: str) -> tuple[str, dict]:
     return f"--set {text}", {notebook: {parameter: value}} if dot else {key: value}
 
 
-def _set(values: Parameters, available: Parameters, names: list[str], key, value, source: str):
+def _set(values: Parameters, key, value, source: str) -> None:
     """Set a parameter wherever it exists; refuse an unknown name and a wrong type."""
-    holders = [name for name in names if key in available[name]]
+    holders = [name for name, parameters in values.items() if key in parameters]
     if not holders:
-        allowed = sorted({known for name in names for known in available[name]})
-        where = f"{names[0]}: " if len(names) == 1 else ""
-        raise RelicError(
-            f"{source}: {where}unknown parameter {str(key)!r}",
-            expected=f"one of {', '.join(allowed) or '(this notebook has none)'}",
-        )
+        allowed = sorted({known for parameters in values.values() for known in parameters})
+        where = f"{next(iter(values))}: " if len(values) == 1 else ""
+        found = f"{source}: {where}unknown parameter {str(key)!r}"
+        expected = f"one of {', '.join(allowed) or '(this notebook has none)'}"
+        raise RelicError(found, expected=expected)
     for name in holders:
-        default = available[name][key]
-        fit = value
-        if type(default) is float and type(value) in (int, str):  # YAML reads 5e-5 as text
+        before, fit = values[name][key], value  # of one type: that of the default
+        if type(before) is float and type(value) in (int, str):  # YAML reads 5e-5 as text
             with contextlib.suppress(ValueError):
                 fit = float(value)
-        if type(fit) is not type(default):
-            raise RelicError(
-                f"{source}: {key} = {value!r} ({type(value).__name__})",
-                expected=f"{key}: {type(default).__name__}, e.g. {default!r} (in {name})",
-            )
+        if type(fit) is not type(before):
+            found = f"{source}: {key} = {value!r} ({type(value).__name__})"
+            expected = f"{key}: {type(before).__name__}, e.g. {before!r} (in {name})"
+            raise RelicError(found, expected=expected)
         values[name][key] = fit

@@ -1,175 +1,114 @@
-"""Run what is out of date, with pydoit: hashed dependencies, parallel tasks, reasons, progress.
+"""Run what is out of date, several steps at a time, with reasons and progress.
 
-pydoit keeps its state in memory until the end; `AtOnce` saves it after every task, so that a
-killed build loses at most the notebooks at work.
+A step's record says what the step rested on when it last ran: files by content, plain values by name.
+It is written whole when the step ends, so that a killed build loses at most the steps at work.
 """
 
-import os
 import sys
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
-from doit.control import TaskControl
-from doit.dependency import Dependency, JsonDB
-from doit.reporter import ZeroReporter
-from doit.runner import MThreadRunner, Runner
-from doit.task import Stream, dict_to_task
 from tqdm import tqdm
 
 from relic import paths
-from relic.book.execute import read_record
-from relic.whole import write_whole
-
-WORDS = {  # of pydoit's reasons to run
-    "changed_file_dep": "changed",
-    "added_file_dep": "new",
-    "removed_file_dep": "gone",
-    "missing_target": "no result yet",
-}
+from relic.book.execute import OK, read_record
 
 
-class AtOnce(JsonDB):
-    """pydoit's JSON state, written whole after every change."""
+@cache
+def digest(file: Path) -> str:
+    """A hash of a file's content; a file is read once a build."""
+    return sha256(file.read_bytes()).hexdigest()[:16]
 
-    def _load(self):
-        try:
-            found = super()._load()
-        except Exception:  # half a file of an older, killed build: forget it and run again
-            found = None
-        sound = isinstance(found, dict) and all(isinstance(v, dict) for v in found.values())
-        return found if sound else {}
 
-    def set(self, task_id, dependency, value):
-        super().set(task_id, dependency, value)
-        self.dump()
-
-    def remove(self, task_id):
-        super().remove(task_id)
-        self.dump()
-
-    def dump(self):
-        write_whole(Path(self.name), self.codec.encode(self._db))
+def resting_on(files: list[Path], given: dict) -> dict:
+    """What a step rests on, as its record keeps it."""
+    hashes = {file.relative_to(paths.ROOT).as_posix(): digest(file) for file in files}
+    return {"files": hashes, "given": given}
 
 
 @dataclass(frozen=True)
 class Step:
-    """A task with what it depends on: files by content, and plain values by name."""
+    """What makes a file, what that rests on, and the record that remembers it."""
 
     name: str
-    action: Callable
-    files: list[Path]
-    given: dict
-    targets: list[Path]
+    action: Callable[[], str]  # returns what went wrong, or nothing; writes the record
+    rests_on: dict
+    record: Path
+    target: Path
 
-    def task(self):
-        """The step in pydoit's words."""
-        files = [str(file.relative_to(paths.ROOT)) for file in self.files]
-        about = {"file_dep": files, "targets": list(map(str, self.targets)), "verbosity": 2}
-        about |= {"uptodate": [self.unchanged], "actions": [(self.action, [])]}
-        return dict_to_task({"name": self.name, **about})
-
-    def unchanged(self, task, values) -> bool:
-        """Are the values those of the last time? pydoit keeps them for us."""
-        task.value_savers.append(lambda: {"given": self.given})
-        return values.get("given") == self.given
-
-    def why(self, state: Dependency, task) -> str:
-        """Why it will run, in words; empty when nothing changed."""
-        found = state.get_status(task, {}, get_log=True).reasons
-        before = state.get_values(self.name).get("given")
-        both = {**before, **self.given} if before else {}
-        pairs = {name: (before.get(name), self.given.get(name)) for name in both}
-        said = [f"{n}: {a!r} before, {b!r} now" for n, (a, b) in pairs.items() if a != b]
-        for reason, word in WORDS.items():
-            names = sorted(Path(str(each)).name for each in found.get(reason) or ())
-            more = f" and {len(names) - 4} more" * (len(names) > 4)
-            said += [f"{word}: {', '.join(names[:4])}{more}"] if names else []
-        return f"runs: {'; '.join(said) or 'never ran'}" if found else ""
+    def why(self) -> str:
+        """Why it has to run, in words; empty where nothing changed since it last did."""
+        record = read_record(self.record)
+        if record.status != OK or not self.target.exists():
+            return "no result yet"
+        changes = {}
+        for kind, now in self.rests_on.items():
+            before = record.rests_on.get(kind, {})
+            both = {name: (before.get(name), now.get(name)) for name in {**before, **now}}
+            changes[kind] = {name: pair for name, pair in both.items() if pair[0] != pair[1]}
+        said = [f"{name}: {a!r} before, {b!r} now" for name, (a, b) in changes["given"].items()]
+        if files := sorted(Path(name).name for name in changes["files"]):
+            more = f" and {len(files) - 4} more" * (len(files) > 4)
+            said.append(f"changed: {', '.join(files[:4])}{more}")
+        return "; ".join(said)
 
 
-class Progress(ZeroReporter):
-    """A line when a step starts and ends, and a bar with the cells at work in between."""
-
-    def __init__(self, names: list[str], directory: Path):
-        self.failures: dict[str, str] = {}
-        self._names, self._directory = names, directory
-        self._running: dict[str, float] = {}
-        terminal = sys.stderr.isatty()
-        self._every = 0.5 if terminal else 30.0  # seconds between looks at the cells at work
-        look = "  {n_fmt} of {total_fmt} done, about {remaining} left{postfix}"
-        look += "" if terminal else "\n"
-        options = {"bar_format": look, "leave": False, "mininterval": self._every, "delay": 1}
-        self._bar, self._end = tqdm(total=len(names), **options), threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """End the bar."""
-        self._end.set()
-        self._thread.join()
-        self._bar.close()
-
-    # pydoit calls these
-    def execute_task(self, task):
-        self._running[task.name] = time.time()
-        self._say(task, "")
-
-    def add_success(self, task):
-        self._finish(task, ": done in ")
-
-    def add_failure(self, task, fail):  # not a TaskFailed of ours: a mistake of ours, shown whole
-        self.failures[task.name] = "".join([f"{fail.message}\n", *fail.traceback]).strip()
-        self._finish(task, ": FAILED after ")
-
-    def skip_uptodate(self, task):
-        self._say(task, ": up to date")
-        self._bar.update()
-
-    def runtime_error(self, msg):
-        self.failures["build"] = str(msg)
-
-    def _finish(self, task, words: str) -> None:
-        took = time.time() - self._running.pop(task.name, time.time())
-        self._say(task, words + tqdm.format_interval(took))
-        self._bar.update()
-
-    def _say(self, task, words: str) -> None:
-        place = f"[{self._names.index(task.name) + 1}/{len(self._names)}]"
-        tqdm.write(f"{place} {task.name}{words}", file=sys.stderr)
-
-    def _watch(self) -> None:
-        while not self._end.wait(self._every):
-            records = {n: read_record(self._directory / f"{n}.json") for n in list(self._running)}
-            at = [f"{n} (cell {r.cell}/{r.cells})" if r else n for n, r in records.items()]
-            self._bar.set_postfix_str(", ".join(at))
-
-
-def run(steps: list[Step], memory: Path, chosen, workers: int = 1) -> dict[str, str]:
+def run(steps: list[Step], chosen, workers: int = 1) -> dict[str, str]:
     """Run the steps that are out of date; returns the failures by step name.
 
-    `memory` is the directory of the state file: each profile has its own, and so has the book.
     `chosen`: the options of the build (`keep_going`, `fresh`, `why`).
     """
-    os.chdir(paths.ROOT)  # dependencies are named relative to the repository
-    state, tasks = Dependency(AtOnce, str(memory / "state.json")), [step.task() for step in steps]
+    reasons = {step.name: "--fresh" if chosen.fresh else step.why() for step in steps}
     if chosen.why:
-        for step, task in zip(steps, tasks, strict=True):
-            why = "runs: --fresh" if chosen.fresh else step.why(state, task)
-            why = why or "skipped: nothing changed since it last ran"
-            print(f"  {step.name}: {why}", flush=True)
-    control = TaskControl(tasks)
-    control.process(None)
-    progress = Progress([step.name for step in steps], memory)
-    options = {"continue_": chosen.keep_going, "always_execute": chosen.fresh, "stream": Stream(2)}
-    if workers > 1 and len(tasks) > 1:
-        runner = MThreadRunner(state, progress, num_process=workers, **options)
-    else:
-        runner = Runner(state, progress, **options)
-    try:
-        runner.run_all(control.task_dispatcher())
-    finally:
-        progress.close()
-    return progress.failures
+        for name, why in reasons.items():
+            told = f"runs: {why}" if why else "skipped: nothing changed since it last ran"
+            print(f"  {name}: {told}", flush=True)
+    failures: dict[str, str] = {}
+    at_work: dict[str, Step] = {}
+
+    def perform(number: int, step: Step) -> None:
+        def say(words: str) -> None:
+            tqdm.write(f"[{number}/{len(steps)}] {step.name}{words}", file=sys.stderr)
+
+        if not reasons[step.name]:
+            say(": up to date")
+        elif chosen.keep_going or not failures:
+            say("")
+            started, at_work[step.name] = time.time(), step
+            if problem := step.action():
+                failures[step.name] = problem
+            del at_work[step.name]
+            took = tqdm.format_interval(time.time() - started)
+            say(f": FAILED after {took}" if problem else f": done in {took}")
+
+    pool = ThreadPoolExecutor(workers)
+    waiting = {pool.submit(perform, n, step) for n, step in enumerate(steps, 1)}
+    with _bar(len(steps)) as bar:
+        try:
+            while waiting:
+                done, waiting = wait(waiting, bar.mininterval, FIRST_COMPLETED)
+                bar.set_postfix_str(", ".join(map(_place, [*at_work.values()])), refresh=not done)
+                bar.update(len(done))
+                for each in done:
+                    each.result()  # a mistake of ours is raised here
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    return failures
+
+
+def _bar(steps: int) -> tqdm:
+    terminal = sys.stderr.isatty()
+    look = "  {n_fmt} of {total_fmt} done, about {remaining} left{postfix}" + "\n" * (not terminal)
+    every = 0.5 if terminal else 30.0  # seconds between looks at the cells at work
+    return tqdm(total=steps, bar_format=look, leave=False, mininterval=every, delay=1)
+
+
+def _place(step: Step) -> str:
+    """A step at work, with the cell that it is at."""
+    record = read_record(step.record)
+    return f"{step.name} (cell {record.cell}/{record.cells})" if record.cells else step.name

@@ -8,52 +8,47 @@ import json
 import re
 from datetime import date
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import yaml
 
-from relic import __version__, paths
+import relic
+from relic import paths
 from relic.chapters import since
 from relic.chapters.calibration import intervals as candidates
 from relic.chapters.claims import HEADS
 from relic.chapters.extensions import mean_of_folds
-from relic.chapters.figures import forest
 from relic.chapters.learning import curves, scores
-from relic.data.captioners import corpus_name, display_names, in_order
+from relic.data.captioners import corpus_name
 from relic.errors import RelicError
-from relic.judge import claims, stats
-from relic.judge.claims import SYMBOLS
-from relic.judge.lic import RECIPES, intervals, labelled, lic_table, mean_over_captioners
-from relic.judge.stats import Estimate
+from relic.judge import stats
+from relic.judge.claims import MARGIN, PAIRS, SUPPORTED, SYMBOLS
+from relic.judge.lic import RECIPES, labelled
 from relic.measure.store import Store
-from relic.numbers import count, number, span
 from relic.page import figure_html, table_html
 from relic.records import grid
-from relic.records.evidence import MAIN, OURS, PAPERS, SHEET, judge_all
-from relic.records.evidence import papers as papers_tables
-from relic.records.published import published
+from relic.records.evidence import MAIN, OURS, PAPERS, SHEET
 from relic.records.runs import UNCHANGED, own_frame, read_recorded
-from relic.records.serve import recorded
-from relic.records.tables import read_record, read_table
+from relic.records.tables import read_table
 
 ATTRIBUTES = ("gender", "race", "age")
 SOURCES = {OURS: "our runs", **PAPERS, SHEET: "Türk et al., by split"}
 ABSENT = dict.fromkeys("number whose n_test surely captioners".split(), "–")
-ABSENT |= {"word": "not judged yet", "seeds": "0"}
+ABSENT |= {"word": "not judged yet", "seeds": 0}
 EXAMPLE = 449400  # the image whose captions the landing page quotes
 EQUAL_SIZE = 2190  # gender images, as many as race has
-EQUALIZER, NIC_PLUS = claims.PAIRS[0]
-NINE = list(published("captioners")["captioner"])  # the papers' captioners
+EQUALIZER, NIC_PLUS = PAIRS[0]
+NINE = list(relic.published("captioners")["captioner"])  # the papers' captioners
 GRIDS = [f"lstm {part}" for part in ("upstream", "paired LIC_M", "paired LIC_D", "vocabulary")]
 GRIDS += [f"bert-{part} LIC_{side}" for part in ("ft", "pre") for side in "MD"]
 
 
 def values() -> dict:
     """Everything the pages may name, as text."""
-    verdicts, runs = judge_all(), read_recorded()
+    verdicts, runs = relic.judge_all(), read_recorded()
+    progress = grid.progress(grid.read(), runs)
     lic = {name: _lic(name) for name in ATTRIBUTES}
-    found = {f"claim{n}": {a: _verdict(verdicts, n, a) for a in ATTRIBUTES} for n in "124"}
-    found |= {
+    computed = {f"claim{n}": {a: _verdict(verdicts, n, a) for a in ATTRIBUTES} for n in "124"}
+    computed |= {
         "claim3": claim_3(verdicts, lic),
         "lic": {name: levels(table) for name, table in lic.items()},
         "unseen": {name: unseen(name) for name in ("gender", "race")},
@@ -65,28 +60,28 @@ def values() -> dict:
         "permuted": {"gender": levels(_lic("gender", labels="permuted"))},
         "papers": papers(verdicts),
         "calibration": calibration(verdicts),
-        "record": record(runs),
-        "done": done(runs),
+        "record": record(progress),
+        "done": done(progress),
         "cost": cost(runs),
-        "captioners": {"table": captioners(lic)},
-        "classifiers": {"papers": papers_classifiers()},
         "batching": {"lstm": batching(runs)},
         "wrong": {name: wrong(name) for name in ATTRIBUTES},
     }
     alone = (landing, example, direction, gender_score, age, audit)
-    return text(found | {part.__name__: part() for part in alone})
+    return text(computed | {part.__name__: part() for part in alone})
 
 
 def text(value):
     """What a page shows: numbers as `relic.numbers` writes them, estimates with their intervals."""
     if isinstance(value, dict):
         return {key: text(each) for key, each in value.items()}
-    value = value.interval() if isinstance(value, Estimate) else value
-    return span(*value) if isinstance(value, tuple) else number(value)
+    value = value.interval() if isinstance(value, stats.Estimate) else value
+    return relic.span(*value) if isinstance(value, tuple) else relic.number(value)
 
 
 def _lic(attribute: str, seen: str = "all", **choices) -> pd.DataFrame:
-    return lic_table(recorded(attribute=attribute, classifier=MAIN, **choices), seen=seen)
+    return relic.lic_table(
+        relic.recorded(attribute=attribute, classifier=MAIN, **choices), seen=seen
+    )
 
 
 def _verdict(verdicts: pd.DataFrame, claim: str, attribute: str, classifier: str = MAIN) -> dict:
@@ -95,10 +90,10 @@ def _verdict(verdicts: pd.DataFrame, claim: str, attribute: str, classifier: str
     kept = kept if claim == "1" else kept[kept["classifier"] == classifier]
     if kept.empty:
         return ABSENT
-    row = kept.iloc[0]
-    told = {name: row[name] for name in ABSENT if name in row} | {"n_test": round(row["n_test"])}
-    told["number"] = (row["estimate"], row["low"], row["high"], 2 if claim == "1" else 1)
-    return told | {"word": f"{SYMBOLS[row['word']]} {row['word']}"}
+    row = kept.iloc[0].to_dict()
+    number = (row["estimate"], row["low"], row["high"], 2 if claim == "1" else 1)
+    shown = {"number": number, "word": f"{SYMBOLS[row['word']]} {row['word']}"}
+    return {name: row.get(name) for name in ABSENT} | shown | {"n_test": round(row["n_test"])}
 
 
 def claim_3(verdicts: pd.DataFrame, lic: dict[str, pd.DataFrame]) -> dict:
@@ -106,23 +101,23 @@ def claim_3(verdicts: pd.DataFrame, lic: dict[str, pd.DataFrame]) -> dict:
     equal = _lic("gender", size=EQUAL_SIZE)
     shares = [scores.normalised(lic[name]) for name in ("gender", "race")]
     return {
-        "normalised": claims.mean_less_than_gender(*shares, scores.NORMALISED),
+        "normalised": relic.mean_less_than_gender(*shares, scores.NORMALISED),
         "lic_model": _verdict(verdicts, "3 (LIC_M)", "race"),
         "lic": _verdict(verdicts, "3 (LIC)", "race"),
-        "mean": claims.mean_less_than_gender(lic["gender"], lic["race"]),
-        "equal_size": claims.mean_less_than_gender(equal, lic["race"]),
+        "mean": relic.mean_less_than_gender(lic["gender"], lic["race"]),
+        "equal_size": relic.mean_less_than_gender(equal, lic["race"]),
     }
 
 
 def levels(lic: pd.DataFrame) -> dict:
     """Least and largest LIC of the captioners, their mean, and how many intervals leave out 0."""
-    table = intervals(lic).set_index("captioner")
+    table = relic.intervals(lic).set_index("captioner")
     return {
         "least": table["lic"].min(),
         "least_captioner": table["lic"].idxmin(),
         "most": table["lic"].max(),
         "most_captioner": table["lic"].idxmax(),
-        "mean": mean_over_captioners(lic),
+        "mean": relic.mean_over_captioners(lic),
         "apart_from_0": ((table["low"] > 0) | (table["high"] < 0)).sum(),
         "captioners": len(table),
     }
@@ -131,7 +126,7 @@ def levels(lic: pd.DataFrame) -> dict:
 def unseen(attribute: str) -> dict:
     """The same on captions that training did not hold, LIC_D on the same test images."""
     lic = _lic(attribute, seen="unseen")
-    judged, lead = claims.amplification(lic), claims.equalizer(lic)
+    judged, lead = relic.amplification(lic), relic.equalizer(lic)
     return levels(lic) | {
         "grouped": mean_of_folds(_lic(attribute, split="grouped")),
         "surely": judged.surely,
@@ -142,60 +137,65 @@ def unseen(attribute: str) -> dict:
 
 def landing() -> dict:
     """What the landing page shows besides verdicts: gender LIC by classifier, the papers' in pale."""
-    kept = [recorded(attribute="gender", classifier=c, recipe=r) for c, r in RECIPES.items()]
-    table = intervals(pd.concat(map(lic_table, kept)))
+    kept = [relic.recorded(attribute="gender", classifier=c, recipe=r) for c, r in RECIPES.items()]
+    table = relic.intervals(pd.concat(map(relic.lic_table, kept)))
     table = table[table.groupby("classifier")["captioner"].transform("size") == len(NINE)]
     ours = dict(zip(table["classifier"].str.split(" ").str[0], table["classifier"], strict=True))
-    printed = papers_tables("gender")
-    printed = printed.assign(classifier=printed["classifier"].map(ours))
-    axes = forest(table, series="classifier", papers=printed)
+    printed = relic.papers("gender")
+    axes = relic.forest(
+        table,
+        series="classifier",
+        papers=printed.assign(classifier=printed["classifier"].map(ours)),
+    )
     splits = table.groupby("classifier", sort=False)["seeds"].max()
-    told = ", ".join(f"{name} {count(n, 'split')}" for name, n in splits.items())
+    by = ", ".join(f"{name} {relic.count(n, 'split')}" for name, n in splits.items())
     caption = (
-        f"Gender LIC, COCO captions: mean and 95 % interval over splits ({told}; no interval from one split). "
+        f"Gender LIC, COCO captions: mean and 95 % interval over splits ({by}; no interval from one split). "
         "Upright bars: the papers' printed values for the same classifier. Right of 0, the captioner amplifies."
     )
     alt = "LIC of nine captioners for gender by classifier, with intervals, beside the papers' values."
-    figure = _block(figure_html(axes.figure, alt, caption))
-    plt.close(axes.figure)
     cited = yaml.safe_load((paths.ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    where = cited.get("repository-code", "not public yet")
-    told = {"repository": where, "doi": cited.get("doi", "none yet"), "version": __version__}
-    return told | {"figure": figure, "date": f"{date.today():%d %B %Y}"}
+    return {
+        "figure": _block(figure_html(axes.figure, alt, caption)),
+        "repository": cited.get("repository-code", "not public yet"),
+        "doi": cited.get("doi", "none yet"),
+        "version": relic.__version__,
+        "date": f"{date.today():%d %B %Y}",
+    }
 
 
 def learned(classifier: str) -> dict:
     """How well a classifier orders captions by gender on either side (AUC), and its mean LIC."""
-    runs = recorded(attribute="gender", classifier=classifier, recipe=RECIPES[classifier])
+    runs = relic.recorded(attribute="gender", classifier=classifier, recipe=RECIPES[classifier])
     auc = runs.frame.groupby("side")["auc"].mean()
-    return {**auc, "lic": mean_over_captioners(lic_table(runs))}
+    return {**auc, "lic": relic.mean_over_captioners(relic.lic_table(runs))}
 
 
 def curve(attribute: str) -> dict:
     """Mean LIC at the smallest and at the largest training set of the learning curves."""
     kept = read_table("learning", "curves").query("attribute == @attribute and captions == 1")
     means = curves.mean_curve(curves.by_size(kept[kept["images"] == curves.EVERY]))
-    lic = means[["difference", "difference low", "difference high"]].itertuples(index=False)
-    ends = [{"images": n, "lic": of} for n, of in zip(means["training images"], lic, strict=True)]
-    return {"few": ends[0], "all": ends[-1]}
+    lic = means.set_index("training images")[["difference", "difference low", "difference high"]]
+    ends = {"few": 0, "all": -1}
+    return {n: {"images": lic.index[at], "lic": tuple(lic.iloc[at])} for n, at in ends.items()}
 
 
 def newer() -> dict:
     """Captioners since the papers: those trained on COCO less the nine, and the control."""
     lic = _lic("gender", corpus=corpus_name("Karpathy test"))
     group = lic["captioner"].map(since.group)
-    judged = claims.amplification(lic[group == "COCO"])
+    judged = relic.amplification(lic[group == "COCO"])
     return {
         "less": since.ahead(lic, "COCO"),
         "surely": f"{judged.surely} of {judged.captioners}",
-        "control": mean_over_captioners(lic[group == since.CONTROL]),
+        "control": relic.mean_over_captioners(lic[group == since.CONTROL]),
         "n_test": round(lic["n_test"].mean()),
     }
 
 
 def example() -> dict:
     """How sure the linear classifier is of the landing page's example: one image, one split."""
-    runs = recorded(attribute="gender", classifier=MAIN, seed=0, captioner="nic_equalizer")
+    runs = relic.recorded(attribute="gender", classifier=MAIN, seed=0, captioner="nic_equalizer")
     kept = runs.frame.query("caption_index == 0").set_index("side")["key"]
     scores = runs.outcomes.query(f"image_id == {EXAMPLE}").set_index("key")["score"]
     return {side: f"{scores[key]:.0f} %" for side, key in kept.items()}
@@ -203,22 +203,22 @@ def example() -> dict:
 
 def matrix(verdicts: pd.DataFrame) -> str:
     """Every verdict: claims down, sources across, classifiers in the cells."""
-    told = verdicts.assign(word=pd.Categorical(verdicts["word"], SYMBOLS))
-    told = told.groupby(["claim", "attribute", "source", "word"], observed=True)["classifier"]
-    told = told.agg(", ".join).reset_index()
-    told["classifier"] = told["word"].astype(str).map(SYMBOLS) + " " + told["classifier"]
-    told = told.groupby(["claim", "attribute", "source"])["classifier"].agg("; ".join).unstack()
-    told = told.reindex(columns=SOURCES).rename(columns=SOURCES).reset_index()
+    keys = ["claim", "attribute", "source"]
+    words = verdicts.assign(word=pd.Categorical(verdicts["word"], SYMBOLS))
+    cells = words.groupby([*keys, "word"], observed=True)["classifier"].agg(", ".join).reset_index()
+    cells["classifier"] = cells["word"].astype(str).map(SYMBOLS) + " " + cells["classifier"]
+    wide = cells.groupby(keys)["classifier"].agg("; ".join).unstack()
+    wide = wide.reindex(columns=SOURCES).rename(columns=SOURCES).reset_index()
     legend = ", ".join(f"{symbol} {word}" for word, symbol in SYMBOLS.items())
     caption = f"Verdicts on COCO captions (ours) and published numbers, by classifier: {legend}."
-    table = _table(told, "verdicts.csv", caption)
+    table = _table(wide, "verdicts.csv", caption)
     return table.replace("relic-table", "relic-table relic-matrix", 1)
 
 
 def former_word(row: pd.Series) -> str:
     """The verdict as our former rule gave it: by the estimate where the interval leaves it open."""
     below = row["claim"] == "4" and row["attribute"] != "gender"
-    sign, bound = (-1, -claims.MARGIN) if below else (1, 0)
+    sign, bound = (-1, -MARGIN) if below else (1, 0)
     if min(sign * row["low"], sign * row["high"]) > bound:
         return "supported"
     return "undecided" if sign * row["estimate"] > bound else "not supported"
@@ -236,9 +236,9 @@ def _changed(cells: pd.DataFrame, file: str, caption: str) -> dict:
     changed = cells[cells["former"] != cells["word"]].replace({"source": SOURCES})
     changed = changed.rename(columns={"word": "now"})
     columns = "claim attribute source classifier whose estimate low high former now".split()
-    about = f"{caption}, COCO captions and published numbers."
+    caption = f"{caption}, COCO captions and published numbers."
     return {
-        "changed": _table(changed[columns], file, about),
+        "changed": _table(changed[columns], file, caption),
         "cells": len(cells),
         "moved": len(changed),
         **{f"to_{word}": (changed["now"] == word).sum() for word in ("undecided", "refuted")},
@@ -247,19 +247,21 @@ def _changed(cells: pd.DataFrame, file: str, caption: str) -> dict:
 
 def papers(verdicts: pd.DataFrame) -> dict:
     """What the papers report beside LIC: hours, Antequera et al.'s other recipe, the Equalizer's lead."""
-    hours = published("cost").groupby("source")["hours"].sum()
-    lic = published("lic").query("classifier == 'BERT-pre' and variant.isna() and metric != 'LIC'")
+    hours = relic.published("cost").groupby("source")["hours"].sum()
+    lic = relic.published("lic").query(
+        "classifier == 'BERT-pre' and variant.isna() and metric != 'LIC'"
+    )
     wide = lic.pivot_table("mean", ["attribute", "captioner", "metric"], "source")
     gap = wide[["hirota2022", "turk2023"]].rsub(wide["relic2023"], axis=0).mul(-1).stack()
-    unseen_captions = published("unseen_captions").set_index("captioner")
+    unseen_captions = relic.published("unseen_captions").set_index("captioner")
     lead = unseen_captions.loc[EQUALIZER] - unseen_captions.loc[NIC_PLUS]
     race = verdicts.query("claim == '2' and attribute == 'race' and source in @PAPERS")
-    held = race.loc[race["word"] == claims.SUPPORTED, "classifier"]
+    held = race.loc[race["word"] == SUPPORTED, "classifier"]
     return {
         "race_supported": f"{len(held)} of {len(race)} columns",
         "race_by": ", ".join(sorted(set(held))) or "none",
         "hours": f"{hours.min():.0f} and {hours.max():.0f}",
-        "bert_pre_gap": f"{number(gap.min())} to {number(gap.max())}",
+        "bert_pre_gap": f"{relic.number(gap.min())} to {relic.number(gap.max())}",
         "lead": lead["lic_m"] - lead["difference"],
         "lead_unseen": lead["lic_m"],
     }
@@ -275,8 +277,7 @@ def calibration(verdicts: pd.DataFrame) -> dict:
     rho = zip(("even", "uneven"), candidates.calibrated(corpora)["rho"], strict=True)
     fifths = candidates.in_fifths(read_table("calibration", "fifths")).set_index("attribute")["rho"]
     with stats.sharing(stats.NADEAU_BENGIO):
-        before = verdicts.assign(former=judge_all()["word"])
-    caption = "Candidates for an interval on the synthetic corpora that test, linear: percent that hold the mean LIC (nominal 95), width in points."
+        before = verdicts.assign(former=relic.judge_all()["word"])
     return {
         "corpora": len(corpora) // len(candidates.GAINS),
         "covers": tuple(ours[["holds the mean", "low", "high"]]),
@@ -287,7 +288,6 @@ def calibration(verdicts: pd.DataFrame) -> dict:
         "shared": f"{stats.SHARED:g}",
         "rho": {name: f"{value:.2f}" for name, value in rho},
         "real": {name: f"{value:.2f}" for name, value in fifths.items()},
-        "candidates": _table(table.reset_index(), "intervals.csv", caption),
         **_changed(before, "interval_changes.csv", "Verdicts that the interval changed"),
     }
 
@@ -298,11 +298,8 @@ def direction() -> dict:
     named = named.query("label == 'Female' and outcome == 'wrong'")
     rates = read_table("direction", "gender_amplification")
     rates = rates[rates["captioner"].isin(NINE)]
-    above = (
-        (rates["low"] > 0)
-        .groupby(rates["direction"])
-        .agg(lambda each: f"{each.sum()} of {len(each)}")
-    )
+    above = {name: each["low"] > 0 for name, each in rates.groupby("direction")}
+    above = {name: f"{each.sum()} of {len(each)}" for name, each in above.items()}
     return {
         "nic_plus": tuple(named.loc[NIC_PLUS, ["value", "low", "high"]]),
         "equalizer": tuple(named.loc[EQUALIZER, ["value", "low", "high"]]),
@@ -320,16 +317,15 @@ def gender_score() -> dict:
     main = "method == 'Gender Score' and encoder == 'all-MiniLM-L6-v2'"
     ratios = read_table("gender_score", "scores").query(main)
     ratios = ratios[ratios["prior"].str.startswith("3-gram")]
-    both = ratios.merge(intervals(_lic("gender")), on="captioner")
+    both = ratios.merge(relic.intervals(_lic("gender")), on="captioner")
     rho, low, high, _ = stats.rank_correlation(both["to_m"], both["lic"]).values()
     return {"prior": f"{alone.min():.0f} to {alone.max():.0f} %", "rho": (rho, low, high, 2)}
 
 
-def record(runs: pd.DataFrame) -> dict:
+def record(progress: pd.DataFrame) -> dict:
     """What `results/` holds of the declared grid, when and where it was recorded."""
-    progress = grid.progress(grid.read(), runs)
     by_grid = grid.by_grid(progress)
-    about = json.loads((paths.RESULTS / "provenance.json").read_text(encoding="utf-8"))
+    published = json.loads((paths.RESULTS / "provenance.json").read_text(encoding="utf-8"))
     caption = "Runs on COCO captions: recorded, of those declared."
     return {
         "runs": progress["recorded"].sum(),
@@ -337,64 +333,37 @@ def record(runs: pd.DataFrame) -> dict:
         "complete": by_grid["state"].str.contains("complete").sum(),
         "grids": len(by_grid),
         "table": _table(by_grid, "recorded.csv", caption),
-        "device": about["device"],
-        "date": about["published"],
+        "device": published["device"],
+        "date": published["published"],
     }
 
 
-def done(runs: pd.DataFrame) -> dict:
+def done(progress: pd.DataFrame) -> dict:
     """How many declared runs of a grid are recorded, and whose attributions are."""
-    progress, found = grid.progress(grid.read(), runs), {}
+    shown = {}
     for name in GRIDS:
         own = progress[progress["grid"].str.startswith(name)].groupby("attribute")
         sums = own[["recorded", "of"]].sum().itertuples()
-        found[re.sub(r"\W", "_", name)] = {r[0]: f"{r[1]:,} of {r[2]:,}" for r in sums}
+        shown[re.sub(r"\W", "_", name)] = {r[0]: f"{r[1]:,} of {r[2]:,}" for r in sums}
     for name, part in read_table("attribution", "scores").groupby("classifier"):
-        whose = ", ".join(in_order(part["captioner"].map(display_names()).unique()))
-        found[f"words_{name[:4]}"] = f"{whose}, {count(part['seed'].nunique(), 'split')}"
-    return found
+        whose = ", ".join(relic.in_order(part["captioner"].map(relic.display_names()).unique()))
+        shown[f"words_{name[:4]}"] = f"{whose}, {relic.count(part['seed'].nunique(), 'split')}"
+    return shown
 
 
 def cost(runs: pd.DataFrame) -> dict:
     """Hours of computing: what the papers report, and what our recorded runs took."""
-    theirs = published("cost").replace({"source": PAPERS})
-    ours = runs.assign(classifier=labelled(runs)).groupby(["classifier", "attribute"])["seconds"]
-    ours = ours.agg(hours=lambda s: s.sum() / 3600, runs="size").reset_index()
-    ours = ours.assign(source="our runs", hardware="one CPU core")
+    ours = runs.assign(classifier=labelled(runs), source="our runs", hardware="one CPU core")
+    by = ["source", "classifier", "attribute", "hardware"]
+    ours = ours.groupby(by)["seconds"].agg(hours=lambda s: s.sum() / 3600, runs="size")
+    table = pd.concat([relic.published("cost").replace({"source": PAPERS}), ours.reset_index()])
     columns = ["source", "classifier", "attribute", "runs", "hours", "hardware"]
-    table = pd.concat([theirs, ours])[columns]
     caption = "Hours of computing, published and recorded; ours are CPU hours."
     return {
-        "table": _table(table.astype({"runs": "Int64"}), "cost.csv", caption, 2),
+        "table": _table(table[columns].astype({"runs": "Int64"}), "cost.csv", caption, 2),
         "trainings": len(runs),
         "hours": runs["seconds"].sum() / 3600,
     }
-
-
-def captioners(lic: dict[str, pd.DataFrame]) -> str:
-    """Türk et al.'s table 6 with CIDEr and LIC as recorded."""
-    table = published("captioners")
-    kept = "metric == 'CIDEr' and attribute == 'gender' and caption_set == 'standard'"
-    cider = read_record("accuracy").query(kept)
-    table["CIDEr"] = table["key"].map(cider.set_index("captioner")["value"])
-    for name in ("gender", "race"):
-        means = intervals(lic[name]).set_index("captioner")["lic"]
-        table[f"LIC, {name}"] = table["captioner"].map(means)
-    caption = "Captioners after Türk et al. 2023, table 6 (CC BY 4.0), in our words. CIDEr and LIC: our records, COCO captions, linear classifier."
-    return _table(table.drop(columns="key"), "captioners.csv", caption)
-
-
-def papers_classifiers() -> str:
-    """Türk et al.'s table 7, with learning rate and epochs of each paper's public code."""
-    recipes = published("recipes")
-    rates = recipes["learning_rate"].map(lambda rate: f"{rate:.0e}".replace("e-0", "e-"))
-    recipes["recipe"] = rates + " × " + recipes["epochs"].astype(str)
-    wide = recipes.pivot(index="classifier", columns="source", values="recipe")
-    wide = wide.rename(columns=lambda source: f"rate × epochs, {PAPERS[source]}")
-    table = published("classifiers").drop(columns="source").merge(wide, on="classifier")
-    table = table.rename(columns={"fine_tuned": "fine-tuned"})
-    caption = "Parameters after Türk et al. 2023, table 7 (CC BY 4.0); learning rate and epochs from each paper's public code."
-    return _table(table, "papers_classifiers.csv", caption)
 
 
 def batching(runs: pd.DataFrame) -> dict:
@@ -408,7 +377,7 @@ def batching(runs: pd.DataFrame) -> dict:
 
 def wrong(attribute: str) -> str:
     """How often the linear classifier is wrong about a single generated caption."""
-    kept = recorded(attribute=attribute, classifier=MAIN, side="model").frame
+    kept = relic.recorded(attribute=attribute, classifier=MAIN, side="model").frame
     return f"{100 - kept['accuracy'].mean():.0f} %"
 
 
@@ -418,7 +387,7 @@ def age() -> dict:
     return {
         "agreement": f"{row['agreement (%)']:.0f} %",
         "pairs": row["pairs"],
-        "kappa": number(row["Cohen's κ"], 2),
+        "kappa": relic.number(row["Cohen's κ"], 2),
     }
 
 
@@ -430,9 +399,9 @@ def audit() -> dict:
     caption = f"COCO captions, gender, {table['n_images'].iloc[0]:,} images of the Karpathy test split, linear, ten splits; recorded."
     means = table.query("seen == 'all'")[["detectable", "n_test"]].mean()
     rarer = 5 * means["n_test"]  # images of the rarer class: a tenth of both classes tests
-    found = {f"find_{n}": means["detectable"] * (rarer / n) ** 0.5 for n in (100, 500, 2500)}
-    shown = table[columns].rename(columns=heads)
-    return {"table": _table(shown, "audit_example.csv", caption)} | found
+    table = _table(table[columns].rename(columns=heads), "audit_example.csv", caption)
+    detectable = {n: means["detectable"] * (rarer / n) ** 0.5 for n in (100, 500, 2500)}
+    return {"table": table} | {f"find_{n}": lic for n, lic in detectable.items()}
 
 
 def rebuilt() -> str:
@@ -449,10 +418,9 @@ def beside_record(own: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     both = own.merge(known, on=UNCHANGED, suffixes=("", " recorded"))
     both["difference"] = (both["score"] - both["score recorded"]).abs()
     both["same"] = both["fingerprint"] == both["fingerprint recorded"]
-    found = both.groupby(["attribute", "classifier", "split", "side"], as_index=False).agg(
-        runs=("difference", "size"), same=("same", "sum"), most=("difference", "max")
-    )
-    return found.rename(columns={"same": "on the same captions", "most": "largest difference"})
+    kinds = both.groupby(["attribute", "classifier", "split", "side"], as_index=False)
+    table = kinds.agg(runs=("difference", "size"), same=("same", "sum"), most=("difference", "max"))
+    return table.rename(columns={"same": "on the same captions", "most": "largest difference"})
 
 
 def _table(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) -> str:
@@ -480,8 +448,8 @@ def check(pages: dict[str, str], known: dict) -> None:
     for page, text in sorted(pages.items()):
         for key in sorted(named(text) - set(flat)):
             alike = [k for k in flat if k.split(".")[0] == key.split(".")[0]] or sorted(known)
-            found = f"book/{page}: unknown value {key!r}"
-            raise RelicError(found, expected=f"one of {', '.join(alike)}")
+            expected = f"one of {', '.join(alike)}"
+            raise RelicError(f"book/{page}: unknown value {key!r}", expected=expected)
     names = set().union(*map(named, pages.values()))
     shown, there = ({".".join(k.split(".")[:2]) for k in keys} for keys in (names, flat))
     if unused := sorted(there - shown):

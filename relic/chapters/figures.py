@@ -5,7 +5,6 @@ from itertools import product
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.ticker import MaxNLocator
 
 from relic.chapters.learning.scores import FLOOR
@@ -141,6 +140,8 @@ def slopes(frame: pd.DataFrame) -> plt.Axes:
 @plt.rc_context(STYLE)
 def length_figure(lengths: pd.DataFrame) -> plt.Axes:
     """Distribution of caption lengths, a line each captioner, humans dashed and black."""
+    import seaborn as sns  # late: half a second that no other page needs
+
     names = list(lengths["captioner"].unique())
     dashes = {name: (3, 2) if name.startswith("Human") else "" for name in names}
     colours = {name: look["color"] for name, look in captioner_looks(names).items()}
@@ -157,6 +158,8 @@ def length_figure(lengths: pd.DataFrame) -> plt.Axes:
 @plt.rc_context(STYLE)
 def overlap_figure(square: pd.DataFrame) -> plt.Axes:
     """How often two captioners say the same, as a lower triangle with its numbers."""
+    import seaborn as sns  # late: half a second that no other page needs
+
     lower = square.where([[i > j for j in range(len(square))] for i in range(len(square))])
     size = 0.55 * len(square) + 1.2
     axes = plt.subplots(figsize=(max(4.2, size), max(2.6, size * 0.75)))[1]

@@ -9,7 +9,7 @@ EXTRAS = {  # extra: (what must import, what it enables)
     "accuracy": (("pycocoevalcap",), "BLEU-4, CIDEr and ROUGE-L in an audit; METEOR with Java"),
     "cluster": (("distributed",), "--scheduler: workers of a Dask cluster"),
     "gender-score": (("sentence_transformers",), "the Gender Score (--objects, relic gender-score); binary word vectors with gensim"),
-    "book": (("papermill", "doit", "jupyter_book", "seaborn"), "notebooks and the book (in a clone: ./run_all.sh)"),
+    "book": (("papermill", "jupyter_book", "seaborn"), "notebooks and the book (in a clone: ./run_all.sh)"),
 }  # fmt: skip
 
 
@@ -18,21 +18,26 @@ def doctor() -> None:
     import relic
     from relic import paths, provenance
 
-    found = provenance.versions()
-    print(f"relic {relic.__version__}, Python {found['python']}, in {paths.PACKAGE}")
-    print("works:   relic audit and relic.lic with the linear classifier")
+    version = provenance.versions()["python"]
+    print(f"relic {relic.__version__}, Python {version}, in {paths.PACKAGE}")
+    _tell(True, "relic audit and relic.lic with the linear classifier")
     for extra, (modules, enables) in EXTRAS.items():
-        absent = [name for name in modules if find_spec(name) is None]
-        if absent:
-            print(f"missing: {enables}\n         pip install 'relic-report[{extra}]'  (lacks {', '.join(absent)})")  # fmt: skip
-        else:
-            print(f"works:   {enables}")
-    print(f"{'works:  ' if shutil.which('java') else 'missing:'} Java, for METEOR and the PTB tokenizer")  # fmt: skip
-    data = paths.real_data()
+        absent = ", ".join(name for name in modules if find_spec(name) is None)
+        _tell(not absent, enables, f"pip install 'relic-report[{extra}]'  (lacks {absent})")
+    _tell(bool(shutil.which("java")), "Java, for METEOR and the PTB tokenizer")
+    data, setting = paths.real_data(), paths.DATA_SETTING
     if data and data.is_dir():
-        print(f"works:   relic audit captions.json: COCO's labels and captions are in {data}")
+        _tell(True, f"relic audit captions.json: COCO's labels and captions are in {data}")
     else:
-        print(f"missing: COCO's labels and human captions ({f'{paths.DATA_SETTING}={data} is no directory' if data else f'{paths.DATA_SETTING} is not set'})\n         relic data fetch DIR, then export {paths.DATA_SETTING}=DIR")  # fmt: skip
+        why = f"{setting}={data} is no directory" if data else f"{setting} is not set"
+        get = f"relic data fetch DIR, then export {setting}=DIR"
+        _tell(False, f"COCO's labels and human captions ({why})", get)
     kept = paths.audit_runs()
     near = next(each for each in (kept, *kept.parents) if each.exists())
-    print(f"{'works:  ' if os.access(near, os.W_OK) else 'missing:'} runs are kept in {kept}")
+    _tell(os.access(near, os.W_OK), f"runs are kept in {kept}")
+
+
+def _tell(works: bool, what: str, get: str = "") -> None:
+    print(f"{'works:  ' if works else 'missing:'} {what}")
+    if get and not works:
+        print(f"         {get}")

@@ -1,20 +1,23 @@
-"""`relic sweep` and `relic attribute`: what trains classifiers."""
+"""`relic sweep`, `relic attribute`, `relic calibrate` and `relic bench`: what trains classifiers."""
 
+import sys
 from functools import cache
 from typing import Annotated
 
-from typer import Option
+from typer import Argument, Option
 
+from relic import paths
 from relic.commands import options
 from relic.commands.options import numbers, seed_numbers, store_at
 from relic.errors import RelicError
 
+ClassifiersOption = Annotated[str, Option(help="linear, lstm, bert-ft, bert-pre; with commas.")]
+STUDIES = "intervals|fifths|grid|curves|length|objects"
+
 
 def sweep(
     attribute: Annotated[str, Option(help="gender, race, age; several with commas.")] = "gender",
-    classifier: Annotated[
-        str, Option(help="linear, lstm, bert-ft, bert-pre; several with commas.")
-    ] = "linear",
+    classifier: ClassifiersOption = "linear",
     captioner: options.CaptionerOption = "",
     side: Annotated[str, Option(help="model (LIC_M), human (LIC_D) or both.")] = "both",
     seeds: options.SeedsOption = "0,12,100",
@@ -28,9 +31,7 @@ def sweep(
     labels: Annotated[str, Option(help="true, permuted or noisy:RATE.")] = "true",
     size: Annotated[int, Option(help="Images of the balanced set; 0 takes all there are.")] = 0,
     calibrated: Annotated[bool, Option("--calibrated", help="Also fit a temperature.")] = False,
-    grid_name: Annotated[
-        str, Option("--grid", metavar="NAME", help="A grid of results/grid.yml instead.")
-    ] = "",
+    grid_name: Annotated[str, Option("--grid", help="A grid of results/grid.yml instead.")] = "",
     corpus: options.CorpusOption = "auto",
     corpus_images: options.ImagesOption = 4000,
     workers: options.WorkersOption = 1,
@@ -52,20 +53,20 @@ def sweep(
         raise RelicError(f"--workers {workers}", expected="at least 1")
     if side not in ("model", "human", "both"):
         raise RelicError(f"--side {side}", expected="model, human or both")
-    shared = {"classifier": classifier.split(","), "seed": seed_numbers(seeds), "split": split}
-    shared |= {"recipe": recipe, "batching": batching, "encoder": encoder, "labels": labels}
-    shared |= {"calibrated": calibrated, "size": size}
-    shared |= {"captioner": captioner.split(",")} if captioner else {}
-    index = numbers("--caption-indices", caption_indices)
-    model = {"side": "model", "caption_set": caption_set}
-    human = {"side": "human", "caption_index": index, "vocabulary": vocabulary}
     if grid_name:
         load = cache(lambda name, attribute: load_corpus(attribute, name))
         runs = grid_runs(load, grid_name)
         corpora = [load(*place) for place in {(run.corpus, run.attribute) for run in runs}]
     else:
-        corpora = [load_corpus(name, corpus, images=corpus_images) for name in attribute.split(",")]
+        shared = {"classifier": classifier.split(","), "seed": seed_numbers(seeds), "split": split}
+        shared |= {"recipe": recipe, "batching": batching, "encoder": encoder, "labels": labels}
+        shared |= {"calibrated": calibrated, "size": size}
+        shared |= {"captioner": captioner.split(",")} if captioner else {}
+        index = numbers("--caption-indices", caption_indices)
+        model = {"side": "model", "caption_set": caption_set}
+        human = {"side": "human", "caption_index": index, "vocabulary": vocabulary}
         sides = [shared | asked for asked in (model, human) if side in (asked["side"], "both")]
+        corpora = [load_corpus(name, corpus, images=corpus_images) for name in attribute.split(",")]
         runs = [run for source in corpora for asked in sides for run in grid(source, **asked)]
     kept, recorded = store_at(store), set() if again else set(read_recorded()["key"])
     wanted = [run for run in runs if run.key not in recorded]
@@ -85,11 +86,9 @@ def attribute(
     steps: Annotated[int, Option(help="Steps; 0: the classifier's own.")] = 0,
     checked: Annotated[int, Option(help="Captions also done with 500 steps.")] = 20,
     corpus: options.CorpusOption = "auto",
-    record: Annotated[
-        bool, Option("--record", help="Add numbers and words to results/attribution/.")
-    ] = False,
+    record: Annotated[bool, Option("--record", help="Add to results/attribution/.")] = False,
     quote: Annotated[
-        bool, Option("--quote", help="With --record: also two images' captions, six at most.")
+        bool, Option("--quote", help="Also two images' captions, at most six.")
     ] = False,
     store: options.StoreOption = None,
 ) -> None:
@@ -113,3 +112,35 @@ def attribute(
     print(scores(done)[shown].round(3).to_string(index=False))
     if record:
         print(f"{len(publish(done, quote))} rows in results/attribution/scores.csv")
+
+
+def calibrate(
+    what: Annotated[str, Argument(metavar=STUDIES, help="What is measured.")] = "intervals",
+    corpora: Annotated[int, Option(help="Synthetic corpora; 0: as recorded.")] = 0,
+    images: Annotated[int, Option(help="Images of a corpus; 0: as recorded.")] = 0,
+    classifier: Annotated[str, Option(help="Grid: only this classifier.")] = "",
+) -> None:
+    """What LIC depends on, into results/calibration/ (synthetic corpora) and results/learning/ (real).
+
+    `intervals`: coverage of the candidates for an interval; `fifths`: their error on real captions.
+    `grid`: bias over gain, size, duplicates, vocabulary, length, confidence and classifier. `curves`:
+    training size; `length`: captions of equal length; `objects`: their words masked. `fifths`,
+    `curves`, `length` and `objects` need the real captions. What is recorded is not computed again.
+    """
+    from relic.chapters.studies import calibrate as run
+
+    print(f"{len(run(what, corpora, images, classifier)):,} rows recorded of {what}")
+
+
+def bench(
+    only: Annotated[str, Option(metavar="NAME", help="One measurement.")] = "",
+    csv: Annotated[bool, Option("--csv", help="name, ours, plain, ratio, unit.")] = False,
+) -> None:
+    """Measure our way against the plain way of doing the same work, in one run."""
+    if not paths.BENCHMARKS.is_dir():
+        raise RelicError("benchmarks/ is not here", expected="a clone of the repository")
+    sys.path.insert(0, str(paths.BENCHMARKS.parent))
+    from benchmarks.bench import measure
+
+    table = measure(only)
+    print(table.to_csv(index=False) if csv else table.to_string(index=False))

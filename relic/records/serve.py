@@ -125,7 +125,7 @@ class Runs:
         if recorded.empty:  # an audit's: there need be no record
             return own
         known = read_outcomes()
-        without = len(set(recorded["key"]) - set(known["key"]))
+        without = len(set(recorded["key"]) - set(known["key"].unique()))
         if without:
             found = f"{without} of these runs are recorded without outcomes by image"
             raise RelicError(found, expected=f"runs as compared by default: {PLAIN}")

@@ -123,9 +123,9 @@ class Project:
         file = self.build / "profiles" / profile / f"{name}.json"
         return json.loads(file.read_text()) if file.exists() else {}
 
-    def states(self) -> list[Path]:
-        """pydoit's memory, in one file or several."""
-        return sorted(self.build.rglob("state.json"))
+    def records(self) -> list[Path]:
+        """The build's memory: a file a notebook and one of the book."""
+        return sorted([*(self.build / "profiles").rglob("*.json"), self.build / "book.json"])
 
     def processes(self) -> list[psutil.Process]:
         """Living processes of this copy: build, notebook processes, kernels, Sphinx."""

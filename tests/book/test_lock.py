@@ -19,7 +19,6 @@ ENVIRONMENT = ROOT / "environment.yml"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 BAD = yaml.safe_load(Path(__file__).with_name("known_bad.yml").read_text(encoding="utf-8"))
 TOOLS = (
-    "doit",
     "ruff",
     "mypy",
     "pytest",

@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from doit.dependency import Dependency, JsonDB
 
 from relic.book import options
+from relic.book.execute import OK, Record
 from relic.book.profiles import notebook_parameters
-from relic.book.runner import AtOnce
+from relic.book.runner import Step
 from relic.errors import RelicError
 
 OLD_BOOK = "the book of an earlier build"
@@ -428,13 +428,14 @@ def test_fresh_runs_everything_again(built):
     assert "--fresh" in why(result, "quick")
 
 
-def test_a_corrupt_state_file_is_survived(built):
-    for file in built.states():
-        file.write_text('{"quick": {"result:": ')
-    _, executed = again(built, *REAL, "--set", "images=4")
-    assert executed == ["quick", "slow"]
-    known = {name for file in built.states() for name in json.loads(file.read_text())}
-    assert {"quick", "slow", "book"} <= known
+def test_corrupt_records_are_survived(built):
+    for file in built.records():
+        file.write_text('{"notebook": "quick", "status": ')
+    before = (built.html / "index.html").stat().st_mtime_ns
+    done = built.run(*REAL, "--set", "images=4", RELIC_DATA=str(built.root / "captions"))
+    assert done.code == 0, done
+    assert {json.loads(file.read_text())["status"] for file in built.records()} == {"ok"}
+    assert (built.html / "index.html").stat().st_mtime_ns != before
 
 
 def test_a_profile_keeps_its_results_while_another_is_built(built):
@@ -447,20 +448,14 @@ def test_a_profile_keeps_its_results_while_another_is_built(built):
 
 
 @pytest.mark.parametrize("content", ["", "[]", "null", "{", '{"quick": 3}', "\0\0\0"])
-def test_any_broken_state_file_is_forgotten(tmp_path, content):
-    file = tmp_path / "state.json"
-    file.write_text(content)
-    state = Dependency(AtOnce, str(file))
-    state._set("quick", "result:", "new")
-    assert json.loads(file.read_text())["quick"] == {"result:": "new"}
-
-
-def test_state_is_saved_at_every_change_unlike_pydoits(tmp_path):
-    """Why AtOnce exists: pydoit's own class writes at the end only."""
-    for kind, written in ((JsonDB, False), (AtOnce, True)):
-        file = tmp_path / f"{kind.__name__}.json"
-        Dependency(kind, str(file))._set("quick", "result:", "new")
-        assert file.exists() == written
+def test_any_broken_record_is_forgotten(tmp_path, content):
+    (tmp_path / "quick.json").write_text(content)
+    (tmp_path / "quick.ipynb").touch()
+    rests_on = {"files": {}, "given": {}}
+    step = Step("quick", str, rests_on, tmp_path / "quick.json", tmp_path / "quick.ipynb")
+    assert step.why() == "no result yet"
+    Record("quick", OK, rests_on).write(step.record)
+    assert step.why() == ""
 
 
 # -- settings that reach the notebooks ------------------------------------------------------------
@@ -496,30 +491,29 @@ def test_a_notebook_missing_in_the_contents_is_said_before_it_runs(project):
 
 
 def test_a_killed_build_continues_with_the_same_command(project):
-    project.use(n10_quick="quick", n20_slow="slow", n30_slow="slow")
+    project.use(n10_slow="slow", n20_slow="slow", n30_quick="quick")
     command = ("--workers", "2", "--set", "seconds=1.5")
 
     def at_work() -> bool:
         said = project.log.read_text()
-        busy = [n for n in ("20_slow", "30_slow") if project.record(n).get("status") == "running"]
-        return "10_quick: " in said and any(project.record(n)["cell"] > 2 for n in busy)
+        busy = [n for n in ("10_slow", "20_slow") if project.record(n).get("status") == "running"]
+        return "30_quick: " in said and any(project.record(n)["cell"] > 2 for n in busy)
 
     for kill in (os.kill, os.killpg):  # the build alone, then its whole process group
         process = project.start(*command)
         project.wait(at_work, say="a slow notebook in the middle")
         kill(process.pid, signal.SIGKILL)
         process.wait()
-        first = project.record("10_quick")
+        first = project.record("30_quick")
         assert first["status"] == "ok"
         project.wait(lambda: not project.processes(), 10, "kernels and notebook processes to end")
-        assert any("10_quick" in json.loads(file.read_text()) for file in project.states())
         assert not project.html.exists()
-    (project.build / "profiles" / "record" / ".10_quick.json.0.part").write_text("{")
+    (project.build / "profiles" / "record" / ".30_quick.json.0.part").write_text("{")
     result = project.run(*command)
     assert result.code == 0, result
-    assert "10_quick: up to date" in result.stderr
-    assert project.record("10_quick") == first
-    assert {project.record(n)["status"] for n in ("20_slow", "30_slow")} == {"ok"}
+    assert "30_quick: up to date" in result.stderr
+    assert project.record("30_quick") == first
+    assert {project.record(n)["status"] for n in ("10_slow", "20_slow")} == {"ok"}
     assert (project.html / "index.html").exists()
     leftover = [
         p.name for p in project.build.rglob("*") if ".part" in p.name or ".running" in p.name
@@ -551,8 +545,7 @@ def test_two_builds_at_once_do_not_forget_each_others_work(project):
         assert "another build" in second.stderr
         assert project.record("20_quick") == {}
     else:
-        known = "".join(file.read_text() for file in project.states())
-        assert [n for n in ("10_slow", "20_quick") if f'"{n}"' not in known] == []
+        assert {project.record(n)["status"] for n in ("10_slow", "20_quick")} == {"ok"}
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
