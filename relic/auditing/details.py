@@ -60,7 +60,8 @@ def _counted(captions: list[str], classes: np.ndarray, pairs: bool) -> list[Coun
     counts = [Counter(), Counter()]
     for caption, value in zip(captions, classes, strict=True):
         tokens = caption.split()
-        counts[value].update({*tokens, *map(" ".join, pairwise(tokens))} if pairs else set(tokens))
+        held = [*tokens, *map(" ".join, pairwise(tokens))] if pairs else tokens
+        counts[value].update(dict.fromkeys(held).keys())  # in their order: ties are broken by it
     return counts
 
 
