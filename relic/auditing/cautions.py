@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from relic.auditing.details import described, leaks
 from relic.auditing.inputs import Audited
-from relic.auditing.measure import Measured
 from relic.data.corpus import HUMAN_CAPTIONS
 
 SMALL_TEST = 300  # test images; the papers have 662 (gender) and 220 (race)
@@ -21,20 +21,20 @@ LONG = 2  # times the length of human captions
 
 
 class Caution(NamedTuple):
-    """A fact: which, and its numbers. `templates/cautions.txt` has a sentence for each."""
+    """A fact: which, and its numbers. `templates/sentences.txt` has a sentence for each."""
 
     kind: str
     values: dict
 
 
-def cautions(audited: Audited, measured: Measured) -> list[Caution]:
+def cautions(audited: Audited, lic: pd.DataFrame) -> list[Caution]:
     """The gravest first; empty when nothing stands out."""
-    told = (*_captions(audited, measured), *_size(audited, measured))
+    told = (*_captions(audited, lic), *_size(audited, lic))
     return [Caution(kind, values) for kind, applies, values in told if applies]
 
 
-def _size(audited: Audited, measured: Measured):
-    lic, labels = measured.lic, audited.corpus.labels.loc[audited.images]
+def _size(audited: Audited, lic: pd.DataFrame):
+    labels = audited.corpus.labels.loc[audited.images]
     tested, seeds, share = int(lic["n_test"].min()), int(lic["n_seeds"].min()), float(labels.mean())
     first, second = audited.corpus.attribute.classes
     used = {"name": second, "other": first, "share": 100 * share}
@@ -49,11 +49,11 @@ def _size(audited: Audited, measured: Measured):
     yield "coverage", not few.empty, {"rows": few.to_dict("records")}
 
 
-def _captions(audited: Audited, measured: Measured):
+def _captions(audited: Audited, lic: pd.DataFrame):
     """What the captions themselves warn of, each caution once with the captioners it is about."""
     about, names = audited.corpus.attribute, audited.corpus.captioners
     like = {name: described(audited, name) for name in names}
-    found = measured.lic.groupby("captioner", sort=False)
+    found = lic.groupby("captioner", sort=False)
     right, least = found["accuracy_human"].max().max(), found["auc_low"].max()
     words = leaks(audited) if audited.captions_an_image else []
     none = [name for name in names if about.masked_words and like[name]["masked"] == 0]

@@ -11,12 +11,14 @@ import pandas as pd
 from relic import paths
 from relic.auditing.inputs import Audited
 from relic.chapters.direction import measure as direction
+from relic.chapters.direction.measure import HUMAN, WRONG_OF_NAMED
 from relic.chapters.resample import image_draws
 from relic.errors import RelicError, needed
 from relic.measure.classifiers.base import TextForm
 from relic.measure.inputs import Reading, read_captions, vocabulary
 from relic.measure.text import UNKNOWN
 
+SCALE = paths.PACKAGE / "auditing" / "scale.csv"
 MOST = 20_000  # images that words and misgendering are counted on; drawn where there are more
 DESCRIBED = 2500  # images that accuracy is measured on: METEOR takes half an audit's time
 DRAWS = 500  # of intervals of misnaming and accuracy
@@ -25,7 +27,7 @@ COMMON = frozenset("a an the of in on at is are and with to . ,".split())
 LEAST = 5  # captions that must hold a word for it to be listed
 CLEAR = 4.0  # standard errors that rates of the two classes must lie apart: thousands are compared
 LEAK_LEAST, LEAK_SHARE = 0.03, 0.95  # a leak: share of a class's human captions; of one class
-OUTCOMES = ["right", "wrong", "neutral", direction.WRONG_OF_NAMED]
+OUTCOMES = ["right", "wrong", "neutral", WRONG_OF_NAMED]
 
 
 def sampled(audited: Audited, most: int = MOST) -> pd.Index:
@@ -150,16 +152,16 @@ def naming(audited: Audited) -> pd.DataFrame:
         images = images.intersection(corpus.deepest)
     sets = {name: [corpus.captions(name).loc[images]] for name in corpus.captioners}
     said = [corpus.human_captions(k).loc[images] for k in range(audited.captions_an_image)]
-    sets |= {direction.HUMAN: said} if said else {}
+    sets |= {HUMAN: said} if said else {}
     captions = direction.Captions(corpus, images, corpus.labels.loc[images].to_numpy(), sets)
     found = direction.naming(captions, image_draws(len(images), DRAWS))
     found = found[found["outcome"].isin(OUTCOMES) & ~found["label"].isin(["gap", "all"])]
     keys = ["captioner", "label"]
     wide = found.pivot(index=keys, columns="outcome", values="value")
     wide = wide.reindex(found[keys].drop_duplicates().itertuples(index=False, name=None))
-    bounds = found[found["outcome"] == direction.WRONG_OF_NAMED].set_index(["captioner", "label"])
+    bounds = found[found["outcome"] == WRONG_OF_NAMED].set_index(["captioner", "label"])
     wide = wide.assign(low=bounds["low"], high=bounds["high"], images=bounds["n"]).reset_index()
-    return wide.rename(columns={direction.WRONG_OF_NAMED: "wrong_of_named"})
+    return wide.rename(columns={WRONG_OF_NAMED: "wrong_of_named"})
 
 
 def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
@@ -182,11 +184,10 @@ def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
     return pd.concat(frames, ignore_index=True), f"METEOR is left out: {problem}" if problem else ""
 
 
-def scale(audited: Audited) -> pd.DataFrame:
+def recorded(audited: Audited) -> pd.DataFrame:
     """Recorded LIC of the papers' captioners on COCO val 2014, linear, for a sense of size."""
-    about = audited.corpus.attribute.name
-    table = pd.read_csv(paths.PACKAGE / "auditing" / "scale.csv")
-    return table[(table["attribute"] == about) & (not audited.corpus.synthetic)]
+    table, synthetic = pd.read_csv(SCALE), audited.corpus.synthetic
+    return table[(table["attribute"] == audited.corpus.attribute.name) & (not synthetic)]
 
 
 def gender_score(audited: Audited) -> pd.DataFrame:

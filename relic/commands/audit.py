@@ -64,41 +64,55 @@ def audit(
 
     Another attribute:  --attribute smile --classes yes,no --masked-words w.txt
     """
-    from relic.auditing.audit import check, compute, read
+    from relic.auditing.audit import compute, read
     from relic.auditing.inputs import Inputs
+    from relic.auditing.measure import Choices
     from relic.auditing.report import check_formats
 
-    formats, listed = check_formats(_listed(format)), _listed(attribute)
+    formats = check_formats(_listed(format))
     if fail_above is not None and labels and not human:
-        raise RelicError("--fail-above without human captions", expected="--human: LIC is a difference")  # fmt: skip
-    options = {
-        "classifiers": _listed(classifier), "seeds": seed_numbers(seeds), "split": split,
-        "checks": checks, "workers": workers, "scheduler": scheduler, "progress": sys.stderr.isatty(),
-    }  # fmt: skip
-    given = Inputs(
-        captions=tuple(captions), labels=labels, human=human, data=data, classes=tuple(_listed(classes)),
-        masked_words=masked_words, also_mask=tuple(_listed(also_mask)), vocabulary=vocabulary,
-        objects=objects, first_sentence=first_sentence,
-    )  # fmt: skip
+        found, expected = "--fail-above without human captions", "--human: LIC is a difference"
+        raise RelicError(found, expected=expected)
+    how = Choices(
+        classifiers=_listed(classifier),
+        seeds=seed_numbers(seeds),
+        split=split,
+        checks=checks,
+        with_accuracy=accuracy,
+        workers=workers,
+        scheduler=scheduler,
+        progress=sys.stderr.isatty(),
+    )
+    inputs = Inputs(
+        captions,
+        labels,
+        human,
+        data=data,
+        classes=_listed(classes),
+        masked_words=masked_words,
+        also_mask=_listed(also_mask),
+        vocabulary=vocabulary,
+        objects=objects,
+        first_sentence=first_sentence,
+    )
     with terminated(), held(out, force) as place:
-        reads, left_out = read(given, listed)
-        for told in reads:
-            counts = told.corpus.label_counts(told.images)
-            said = ", ".join(f"{name} {n:,}" for name, n in counts.items())
-            print(f"{told.corpus.attribute.name}: {len(told.images):,} images ({said})", file=sys.stderr)  # fmt: skip
-            for note in told.notes:
-                print(f"  {note}", file=sys.stderr)
-        check(reads, options)
-        found = compute(reads, left_out, with_accuracy=accuracy, **options)
-        files = found.write(place, formats)
-    print(found)
+        reads, left_out = read(inputs, _listed(attribute))
+        for each in reads:
+            counts = each.corpus.label_counts(each.images)
+            by_class = ", ".join(f"{name} {n:,}" for name, n in counts.items())
+            about = f"{each.corpus.attribute.name}: {len(each.images):,} images ({by_class})"
+            print(about, *each.notes, sep="\n  ", file=sys.stderr)
+        result = compute(reads, left_out, how)
+        files = result.write(place, formats)
+    print(result)
     for name, why in left_out.items():
         print(f"{name} is left out: {why.splitlines()[0]}")
     print(f"report: {out / files[0].name}")
-    high = [r for r in found.results if fail_above is not None and _least(r) > fail_above]
-    if high:
-        print(f"above {fail_above:g}: {', '.join(sorted({r['captioner'] for r in high}))}", file=sys.stderr)  # fmt: skip
-        raise typer.Exit(ABOVE)
+    if fail_above is not None:
+        high = {r["captioner"] for r in result.results if _least(r) > fail_above}
+        if high:
+            print(f"above {fail_above:g}: {', '.join(sorted(high))}", file=sys.stderr)
+            raise typer.Exit(ABOVE)
 
 
 def _listed(text: str) -> list[str]:
