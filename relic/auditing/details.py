@@ -129,11 +129,9 @@ def _different(terms: Iterable[str], mask_token: str, number: int) -> list[str]:
 
 def leaks(audited: Audited, most: int = 8) -> list[str]:
     """Words left in human captions that occur almost only with one class, the most frequent first."""
-    classes, total = _classes(audited), [Counter(), Counter()]
-    for captions in _human(audited):
-        for sum_of, counts in zip(total, _counted(captions, classes, pairs=False), strict=True):
-            sum_of.update(counts)
-    said = pd.DataFrame(total).T.fillna(0)
+    classes, captions = _classes(audited), [c for each in _human(audited) for c in each]
+    every = np.tile(classes, audited.captions_an_image)
+    said = pd.DataFrame(_counted(captions, every, pairs=False)).T.fillna(0)
     rates = said / np.bincount(classes, minlength=2) / audited.captions_an_image
     enough = rates.max(axis=1) >= np.maximum(LEAK_LEAST, LEAK_SHARE * rates.sum(axis=1))
     found = said.sum(axis=1)[enough & (said.sum(axis=1) >= 30)]
@@ -159,7 +157,7 @@ def naming(audited: Audited) -> pd.DataFrame:
     keys = ["captioner", "label"]
     wide = found.pivot(index=keys, columns="outcome", values="value")
     wide = wide.reindex(found[keys].drop_duplicates().itertuples(index=False, name=None))
-    bounds = found[found["outcome"] == WRONG_OF_NAMED].set_index(["captioner", "label"])
+    bounds = found[found["outcome"] == WRONG_OF_NAMED].set_index(keys)
     wide = wide.assign(low=bounds["low"], high=bounds["high"], images=bounds["n"]).reset_index()
     return wide.rename(columns={WRONG_OF_NAMED: "wrong_of_named"})
 
@@ -178,9 +176,8 @@ def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
     for name in audited.corpus.captioners:
         captions = audited.corpus.captions(name).loc[images]
         found = accuracy.score_captions(captions, references, draws, kind, their_way=False)
-        order = {metric: i for i, metric in enumerate(accuracy.METRICS)}
-        found = found.sort_values("metric", key=lambda metric: metric.map(order), kind="stable")
-        frames.append(found.assign(captioner=name))
+        order = found["metric"].map(list(accuracy.METRICS).index).sort_values(kind="stable")
+        frames.append(found.loc[order.index].assign(captioner=name))
     return pd.concat(frames, ignore_index=True), f"METEOR is left out: {problem}" if problem else ""
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -82,7 +83,8 @@ def measure(audited: Audited, how: Choices, runs: list[Run] | None = None) -> Ta
     of captioners. `sizes`: the smallest LIC found in 80 % of audits. `checks`. `coverage` of the files.
     """
     store, runs = how.store or Store(paths.audit_runs()), runs or plan(audited, how)
-    _check_writable(store)
+    unkept = f"runs cannot be kept in {store.directory}"
+    check_writable(store.directory, unkept, mend="RELIC_RUNS=DIR names another")
     options = {"workers": how.workers, "scheduler": how.scheduler, "progress": how.progress}
     sweep(audited.corpus, runs, store, **options)
     done, rows, by_seed, pairs = Runs(own_frame(store, runs), store, names={}), [], [], []
@@ -110,18 +112,15 @@ def measure(audited: Audited, how: Choices, runs: list[Run] | None = None) -> Ta
     }
 
 
-def _check_writable(store: Store) -> None:
-    """Refuse a store that cannot be written to, before anything is computed."""
+def check_writable(directory: Path, problem: str, mend: str = "") -> None:
+    """Make a directory, and refuse one that cannot be written to before anything is computed."""
     try:
-        store.directory.mkdir(parents=True, exist_ok=True)
-        if not os.access(store.directory, os.W_OK):
+        directory.mkdir(parents=True, exist_ok=True)
+        if not os.access(directory, os.W_OK):
             raise PermissionError(13, "no permission")
     except OSError as error:
-        raise RelicError(
-            f"runs cannot be kept in {store.directory}: {error.strerror}",
-            expected="a directory that can be written to",
-            mend="RELIC_RUNS=DIR names another",
-        ) from error
+        expected = "a directory that can be written to"
+        raise RelicError(f"{problem}: {error.strerror}", expected=expected, mend=mend) from error
 
 
 def _rows(audited: Audited, lic: pd.DataFrame, runs: Runs, chance: pd.Series) -> list[dict]:

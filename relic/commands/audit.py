@@ -73,36 +73,20 @@ def audit(
     if fail_above is not None and labels and not human:
         found, expected = "--fail-above without human captions", "--human: LIC is a difference"
         raise RelicError(found, expected=expected)
-    how = Choices(
-        classifiers=_listed(classifier),
-        seeds=seed_numbers(seeds),
-        split=split,
-        checks=checks,
-        with_accuracy=accuracy,
-        workers=workers,
-        scheduler=scheduler,
-        progress=sys.stderr.isatty(),
-    )
-    inputs = Inputs(
-        captions,
-        labels,
-        human,
-        data=data,
-        classes=_listed(classes),
-        masked_words=masked_words,
-        also_mask=_listed(also_mask),
-        vocabulary=vocabulary,
-        objects=objects,
-        first_sentence=first_sentence,
-    )
+    how = {"classifiers": _listed(classifier), "seeds": seed_numbers(seeds), "split": split}
+    how |= {"checks": checks, "with_accuracy": accuracy, "workers": workers, "scheduler": scheduler}
+    choices = Choices(progress=sys.stderr.isatty(), **how)
+    files = {"labels": labels, "human": human, "masked_words": masked_words, "objects": objects}
+    files |= {"data": data, "vocabulary": vocabulary, "first_sentence": first_sentence}
+    words = {"classes": _listed(classes), "also_mask": _listed(also_mask)}
     with terminated(), held(out, force) as place:
-        reads, left_out = read(inputs, _listed(attribute))
+        reads, left_out = read(Inputs(captions, **files, **words), _listed(attribute))
         for each in reads:
             counts = each.corpus.label_counts(each.images)
             by_class = ", ".join(f"{name} {n:,}" for name, n in counts.items())
             about = f"{each.corpus.attribute.name}: {len(each.images):,} images ({by_class})"
             print(about, *each.notes, sep="\n  ", file=sys.stderr)
-        result = compute(reads, left_out, how)
+        result = compute(reads, left_out, choices)
         files = result.write(place, formats)
     print(result)
     for name, why in left_out.items():
@@ -126,31 +110,27 @@ def _least(row: dict) -> float:
 @contextlib.contextmanager
 def held(out: Path, force: bool) -> Iterator[Path]:
     """`--out`, ours alone until the block ends; made if need be, and taken away again if nothing came."""
+    from relic.auditing.measure import check_writable
     from relic.auditing.report import OURS
 
     out = Path(os.path.abspath(os.path.expanduser(out)))
     if out.is_symlink() and not out.exists():
-        raise RelicError(f"--out {out} is a link to {os.readlink(out)}, which does not exist", mend="make that directory, or another --out")  # fmt: skip
+        found = f"--out {out} is a link to {os.readlink(out)}, which does not exist"
+        raise RelicError(found, mend="make that directory, or another --out")
     if out.exists() and not out.is_dir():
         raise RelicError(f"--out {out} is a file", expected="a directory")
     made = [each for each in (out, *out.parents) if not each.exists()]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        if not os.access(out, os.W_OK):
-            raise PermissionError(13, "no permission")
-    except OSError as error:
-        raise RelicError(f"{out} cannot be written to: {error.strerror}", expected="a directory you may write to") from error  # fmt: skip
+    check_writable(out, f"{out} cannot be written to")
     try:
         with _locked(out):
             foreign = sorted(f.name for f in out.iterdir() if f.name not in OURS or not f.is_file())
             if foreign:
-                raise RelicError(
-                    f"--out {out} holds other files: {', '.join(foreign[:5])}",
-                    expected="a new directory, or one that an audit made",
-                    mend="--out with another name",
-                )
+                found = f"--out {out} holds other files: {', '.join(foreign[:5])}"
+                expected = "a new directory, or one that an audit made"
+                raise RelicError(found, expected=expected, mend="--out with another name")
             if any(out.iterdir()) and not force:
-                raise RelicError(f"{out} holds a report already", mend="--force replaces it; or another --out")  # fmt: skip
+                mend = "--force replaces it; or another --out"
+                raise RelicError(f"{out} holds a report already", mend=mend)
             yield out
     finally:
         for each in made:  # empty ones only
@@ -171,7 +151,8 @@ def _locked(directory: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise RelicError(f"another audit is working in {directory}", mend="another --out; or wait for it") from error  # fmt: skip
+            found = f"another audit is working in {directory}"
+            raise RelicError(found, mend="another --out; or wait for it") from error
         except OSError:  # a file system without locks
             pass
         yield
