@@ -13,8 +13,15 @@ import pandas as pd
 
 from relic import provenance
 from relic.auditing import details, report
-from relic.auditing.cautions import Caution, cautions
-from relic.auditing.inputs import Audited, Inputs, assemble, attribute_of, audited, checked_name
+from relic.auditing.inputs import (
+    CAPTIONS_OF,
+    Audited,
+    Inputs,
+    assemble,
+    attribute_of,
+    audited,
+    checked_name,
+)
 from relic.auditing.measure import MARKS, Choices, Tables, measure, plan
 from relic.auditing.readers import read_captions, read_human, read_labels
 from relic.auditing.tables import Table
@@ -32,7 +39,7 @@ class Part:
 
     audited: Audited
     tables: Tables  # those of `measure`; words, naming, recorded, gender_score
-    cautions: list[Caution]
+    cautions: list[details.Caution]
 
     @property
     def attribute(self) -> Attribute:
@@ -188,7 +195,7 @@ def _part(read: Audited, runs: list, how: Choices) -> Part:
         "recorded": details.recorded(read),
         "gender_score": details.gender_score(read) if read.inputs.objects else pd.DataFrame(),
     }
-    return Part(read, tables, cautions(read, tables["lic"]))
+    return Part(read, tables, details.cautions(read, tables["lic"]))
 
 
 def lic(
@@ -219,13 +226,12 @@ def lic(
     for image, texts in dict(human or {}).items():
         lists[image] = list(texts) if isinstance(texts, list | tuple) else [texts]
         _check_texts(f"human captions of {image!r}", dict(enumerate(lists[image])))
-    read = assemble(
-        inputs,
-        known,
-        {checked_name(name): read_captions(_table("captions", captions, "caption"))},
-        read_labels(_table("labels", labels, "label"), known),
-        read_human(_table("human", lists, "captions")) if lists else None,
-    )
+    rows = {
+        CAPTIONS_OF + checked_name(name): read_captions(_table("captions", captions, "caption")),
+        "labels": read_labels(_table("labels", labels, "label"), known),
+    }
+    rows |= {"human captions": read_human(_table("human", lists, "captions"))} if lists else {}
+    read = assemble(inputs, known, rows)
     with tempfile.TemporaryDirectory() as scratch:
         quiet = {"progress": False, "checks": False, "with_accuracy": False}
         return compute([read], {}, Choices(**quiet | {"store": Store(scratch)} | options))

@@ -36,6 +36,7 @@ from relic.measure.splits import FEWEST
 NAME = "audited captions"
 SYNTHETIC = "audited captions (synthetic)"  # files that the embedded corpus was exported to
 LONGEST = 80  # characters of a captioner's name
+CAPTIONS_OF = "captions of "
 TAKEN = ("human", "people")  # what tables call the other side
 
 
@@ -139,11 +140,11 @@ def audited(inputs: Inputs) -> Audited:
 @lru_cache(maxsize=4)
 def _audited(inputs: Inputs) -> Audited:
     about = attribute_of(inputs)
-    captions = {name: _captions(file) for name, file in inputs.captions}
-    labels, human = _labels_and_human(inputs, about)
-    objects = read_objects(inputs.objects) if inputs.objects else None
+    rows = {CAPTIONS_OF + name: _captions(file) for name, file in inputs.captions}
+    rows |= _labels_and_human(inputs, about)
+    rows |= {"objects": read_objects(inputs.objects)} if inputs.objects else {}
     words = () if inputs.vocabulary in VOCABULARIES else read_vocabulary(inputs.vocabulary)
-    return assemble(inputs, about, captions, labels, human, objects, words)
+    return assemble(inputs, about, rows, words)
 
 
 @lru_cache(maxsize=8)
@@ -156,11 +157,11 @@ def audited_corpus(inputs: Inputs) -> Corpus:
     return _audited(inputs).corpus
 
 
-def _labels_and_human(inputs: Inputs, about: Attribute) -> tuple[Rows, Rows | None]:
+def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Rows]:
     """From the files given; what is not given, from COCO's captions in the data directory."""
+    rows = {"human captions": read_human(inputs.human)} if inputs.human else {}
     if inputs.labels:
-        labels = read_labels(inputs.labels, about, inputs.classes)
-        return labels, read_human(inputs.human) if inputs.human else None
+        return {"labels": read_labels(inputs.labels, about, inputs.classes)} | rows
     if not inputs.data or about.name not in known_attributes():
         raise RelicError(
             f"no labels of {about.name}",
@@ -168,18 +169,19 @@ def _labels_and_human(inputs: Inputs, about: Attribute) -> tuple[Rows, Rows | No
             mend=GET.replace("./run_all.sh", "relic audit"),
         )
     place = data_directory(inputs.data)
-    series = labels_of(place, about)
-    labels = _from_data(place, f"{about.name} labels", series.rename("label").reset_index())
-    if inputs.human:
-        return labels, read_human(inputs.human)
-    said = human_captions(place, about.name, series.index).drop(columns="source")
-    return labels, _from_data(place, f"{about.name} human captions", said) if len(said) else None
-
-
-def _from_data(place: Path, what: str, frame: pd.DataFrame) -> Rows:
-    """Rows of the data directory; their hash is that of the rows, whichever files they came from."""
-    digest = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
-    return Rows(frame, [], Path(place) / f"{what} of {place.name}", digest)
+    labels = labels_of(place, about)
+    frames = {"labels": labels.rename("label").reset_index()}
+    if not inputs.human:
+        said = human_captions(place, about.name, labels.index).drop(columns="source")
+        frames |= {"human captions": said} if len(said) else {}
+    for (
+        what,
+        frame,
+    ) in frames.items():  # their hash is that of the rows, whichever files they are of
+        digest = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
+        file = Path(place) / f"{about.name} {what} of {place.name}"
+        frames[what] = Rows(frame, [], file, digest)
+    return frames | rows
 
 
 def attribute_of(inputs: Inputs) -> Attribute:
@@ -206,24 +208,19 @@ def attribute_of(inputs: Inputs) -> Attribute:
 def assemble(
     inputs: Inputs,
     about: Attribute,
-    reads: dict[str, Rows],
-    labels: Rows,
-    human: Rows | None = None,
-    objects: Rows | None = None,
+    rows: dict[str, Rows],
     words: tuple[str, ...] = (),
 ) -> Audited:
-    """Join by image id; refuse before any computing what cannot be audited."""
-    rows = {f"captions of {name}": each for name, each in reads.items()} | {"labels": labels}
-    rows |= {"human captions": human} if human else {}
-    rows |= {"objects": objects} if objects else {}
+    """Join by image id; refuse before any computing what cannot be audited.
+
+    `rows` by what they are: `captions of NAME` each captioner, `labels`, `human captions`, `objects`.
+    """
     frames, names = _numbered({role: each.frame for role, each in rows.items()})
-    captions = {name: frames[f"captions of {name}"] for name in reads}
-    for (
-        name,
-        frame,
-    ) in captions.items():  # lower case: masked words are, not every classifier lowers
+    captions, human = {}, rows.get("human captions")
+    for name in (role.removeprefix(CAPTIONS_OF) for role in rows if role.startswith(CAPTIONS_OF)):
+        frame = frames[CAPTIONS_OF + name]
         texts = frame["caption"].map(first_sentence) if inputs.first_sentence else frame["caption"]
-        captions[name] = frame.assign(caption=texts.str.lower())
+        captions[name] = frame.assign(caption=texts.str.lower())  # as masked words are
     series = frames["labels"].set_index("image_id")["label"].astype("int64").sort_index()
     notes = [f"{each.file.name}: {note}" for each in rows.values() for note in each.notes]
     said = frames.get("human captions", NO_HUMAN)
@@ -249,7 +246,7 @@ def assemble(
         vocabularies={n: words or own_words(f["caption"], about) for n, f in captions.items()},
         display_names={name: name for name in captions},
         reload=partial(audited_corpus, inputs) if inputs.captions else None,
-        **({"objects": frames["objects"]} if objects else {}),
+        **{role: frame for role, frame in frames.items() if role == "objects"},
     )
     return Audited(
         corpus=corpus,

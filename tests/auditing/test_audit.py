@@ -13,9 +13,8 @@ import yaml
 
 import relic
 from relic.auditing.audit import Audit, audit
-from relic.auditing.cautions import cautions
 from relic.auditing.checks import checks
-from relic.auditing.details import SCALE, telling_words
+from relic.auditing.details import SCALE, cautions, telling_words
 from relic.auditing.examples import example_files, export, scale
 from relic.auditing.inputs import Inputs, attribute_of, audited, own_words
 from relic.auditing.measure import MARKS, Choices, measure, verdict
