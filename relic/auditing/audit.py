@@ -30,8 +30,6 @@ from relic.data.corpus import is_text
 from relic.errors import RelicError
 from relic.measure.store import Store
 
-Files = str | Path | Sequence[str | Path]
-
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -39,7 +37,7 @@ class Part:
 
     audited: Audited
     tables: Tables  # those of `measure`; words, naming, recorded, gender_score
-    cautions: list[details.Caution]
+    cautions: dict[str, dict]  # what stands out, by kind
 
     @property
     def attribute(self) -> Attribute:
@@ -84,8 +82,8 @@ class Audit:
     @property
     def cautions(self) -> list[str]:
         """What to know before using the numbers."""
-        sentences = (report.caution(each) for part in self.parts for each in part.cautions)
-        return list(dict.fromkeys(sentences))
+        facts = [fact for part in self.parts for fact in part.cautions.items()]
+        return list(dict.fromkeys(report.caution(*fact) for fact in facts))
 
     def section(self, name: str) -> str:
         """A section of the report as HTML: verdict, cautions, lic, classifier, words, naming, ..."""
@@ -115,7 +113,7 @@ class Audit:
 
 
 def audit(
-    captions: Files,
+    captions: str | Path | Sequence[str | Path],
     labels: str | Path = "",
     human: str | Path = "",
     attribute: str | Sequence[str] = "",
@@ -135,7 +133,7 @@ def audit(
     """
     of_files = {each.name for each in fields(Inputs)} & set(options)
     inputs = Inputs(captions, labels, human, **{name: options.pop(name) for name in of_files})
-    how = Choices(**options)
+    how = Choices(**options)  # an unknown option is told before anything is read
     return compute(*read(inputs, attribute), how)
 
 

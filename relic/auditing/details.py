@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -244,17 +243,13 @@ def _unknown(audited: Audited, captioner: str) -> float:
     return 100 * float(np.mean([token == UNKNOWN for c in captions for token in c.split()]))
 
 
-class Caution(NamedTuple):
-    """A fact: which, and its numbers. `templates/sentences.txt` has a sentence for each."""
+def cautions(audited: Audited, lic: pd.DataFrame) -> dict[str, dict]:
+    """What a reader must know before the numbers, the gravest first: which facts, with their numbers.
 
-    kind: str
-    values: dict
-
-
-def cautions(audited: Audited, lic: pd.DataFrame) -> list[Caution]:
-    """The gravest first; empty when nothing stands out."""
-    told = (*_captions(audited, lic), *_size(audited, lic))
-    return [Caution(kind, values) for kind, applies, values in told if applies]
+    `templates/sentences.txt` has a sentence for each.
+    """
+    facts = (*_captions(audited, lic), *_size(audited, lic))
+    return {kind: values for kind, applies, values in facts if applies}
 
 
 def _size(audited: Audited, lic: pd.DataFrame):

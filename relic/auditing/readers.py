@@ -7,16 +7,17 @@ is not unmistakable is refused with the rows in question.
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from relic.auditing.files import AGAIN, Content, read_content, shortened
-from relic.auditing.tables import SHOWN, Table, list_or_text, read_table, rows_of, unpickled
+from relic.auditing.tables import SHOWN, Table, list_or_text, read_table, unpickled
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import PADDING, UNKNOWN, is_text
 from relic.errors import RelicError
+from relic.numbers import count
 
 GENERATED = ("caption", "pred", "prediction", "text", "generated_caption")
 WRITTEN = ("caption", "text", "sentence", "raw")
@@ -28,8 +29,7 @@ CAPTIONS_INSTEAD = "these look like generated captions: they are the first file 
 ABSENT = {"", "nan", "null", "<na>"}
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(NamedTuple):
     """What a file holds: `frame`, with `notes` on how it was understood."""
 
     frame: pd.DataFrame
@@ -221,10 +221,10 @@ def _codes(table: Table, values: list, about: Attribute, classes, drop_others: b
     if read:
         table.notes.append(", ".join(f"{text} read as {name}" for text, name in read.items()))
     if others:
-        more = f"{rows_of(others.total())} with another label left out: {_listed(others)}"
+        more = f"{count(others.total(), 'row')} with another label left out: {_listed(others)}"
         table.notes.append(more)
     if absent:
-        table.notes.append(f"{rows_of(absent)} without a label left out")
+        table.notes.append(f"{count(absent, 'row')} without a label left out")
     return [codes[text] for text in texts]
 
 
@@ -249,7 +249,7 @@ def _unknown(table: Table, others: Counter, attribute: Attribute) -> RelicError:
         mend = f"--classes {first}={a},{second}={b}, or the other way round"
     else:
         mend = f"--classes {first},{second} leaves the others out; {first}=A,{second}=B names words"
-    found = f"{table.file}: {rows_of(others.total())} with another label: {_listed(others)}"
+    found = f"{table.file}: {count(others.total(), 'row')} with another label: {_listed(others)}"
     return RelicError(found, expected=f"{first} or {second}", mend=mend)
 
 
@@ -299,7 +299,9 @@ def _single(table: Table, values: list) -> list:
         mend = f"choose one; or, if these are reference captions, {HUMAN_INSTEAD}"
         raise table.wrong(several, "with several captions", "one caption an image", mend)
     if lists:
-        table.notes.append(f"{rows_of(len(lists))} with a list of one caption: the caption taken")
+        table.notes.append(
+            f"{count(len(lists), 'row')} with a list of one caption: the caption taken"
+        )
         for i in lists:
             values[i] = values[i][0] if values[i] else None
     return values
@@ -339,7 +341,7 @@ def _filled(table: Table, frame: pd.DataFrame, column: str, note: str, what: str
         found = f"{table.file}: all {len(table.rows):,} rows have an empty {what}"
         raise RelicError(found, expected=f"a {what} a row", mend=AGAIN)
     if empty.any():
-        table.notes.append(f"{rows_of(empty.sum())} {note}")
+        table.notes.append(f"{count(empty.sum(), 'row')} {note}")
     return frame[~empty]
 
 
@@ -364,8 +366,9 @@ def _once(table: Table, frame: pd.DataFrame, value: str) -> pd.DataFrame:
         found = f"{table.file}: {len(ids):,} {has} several {value}s: {shown} ({rows})"
         raise RelicError(found, expected=f"one {value} an image", mend=mend)
     if len(kept) < len(frame):
-        more = rows_of(len(frame) - len(kept), "repeats", "repeat")
-        table.notes.append(f"{more} an image with the same {value}; one kept")
+        more = len(frame) - len(kept)
+        repeat = f"{count(more, 'row')} {'repeats' if more == 1 else 'repeat'}"
+        table.notes.append(f"{repeat} an image with the same {value}; one kept")
     return kept
 
 

@@ -77,9 +77,9 @@ def headline(row: dict) -> str:
     return _sentence("headline", row)
 
 
-def caution(fact) -> str:
+def caution(kind: str, values: dict) -> str:
     """A caution in words."""
-    return _sentence("caution", fact.kind, fact.values)
+    return _sentence("caution", kind, values)
 
 
 def section(audit, name: str) -> str:

@@ -17,6 +17,7 @@ from relic.auditing.files import AGAIN, FORMATS, Content, read_content, shortene
 from relic.data.corpus import is_image_id, is_text
 from relic.data.pickles import plain_values
 from relic.errors import RelicError
+from relic.numbers import count
 
 SHOWN = 5  # rows or ids that an error lists
 IMAGE_ID = ("image_id", "img_id", "cocoid")  # these name an image's id and nothing else
@@ -29,11 +30,6 @@ WRITTEN_SO = "frame.to_csv(FILE, index=False) writes it so"
 def plain_name(name: str) -> str:
     """A column's name without case, spaces and dashes."""
     return re.sub(r"[\s-]+", "_", name.strip().casefold())
-
-
-def rows_of(number: int, one: str = "", many: str = "") -> str:
-    """`1 row` or `2,000 rows`, with the verb that goes with it."""
-    return (f"1 row {one}" if number == 1 else f"{number:,} rows {many}").rstrip()
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +50,7 @@ class Table:
 
     def wrong(self, rows: Sequence[int], what: str, expected: str, mend: str) -> RelicError:
         """An error that shows up to five of the rows in question."""
-        found = f"{self.file}: {rows_of(len(rows))} {what}: {self.listed(rows)}"
+        found = f"{self.file}: {count(len(rows), 'row')} {what}: {self.listed(rows)}"
         return RelicError(found, expected=expected, mend=mend)
 
     def listed(self, rows: Sequence[int]) -> str:
@@ -98,7 +94,9 @@ class Table:
             expected = "a whole number, or the name of a file"
             raise self.wrong(found.bad, what, expected, "take these rows out or give them their id")
         if found.from_names:
-            self.notes.append(f"{rows_of(found.from_names)}: the id is the number in a file name")
+            self.notes.append(
+                f"{count(found.from_names, 'row')}: the id is the number in a file name"
+            )
         return found.values
 
     def _agree(self, names: list[str]) -> bool:
@@ -300,7 +298,7 @@ def _of_records(rows: list, content: Content, kind: str, lines=None, notes=()) -
 def _of_csv(content: Content) -> Table:
     first = content.data.lstrip("\r\n ")[:100_000].splitlines()[0]
     counts = {mark: len(_header(first, mark)) for mark in ",;\t"}
-    marks = [mark for mark, count in counts.items() if count == max(counts.values())]
+    marks = [mark for mark, n in counts.items() if n == max(counts.values())]
     if len(marks) > 1 and counts[marks[0]] > 1:
         both = " and ".join(map(repr, marks))
         what = f"{content.file}: {both} could both be the delimiter of {shortened(first)}"

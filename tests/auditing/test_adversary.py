@@ -131,7 +131,7 @@ def test_3_a_word_that_still_states_the_class_is_named_with_its_cure(tmp_path):
 
 
 def kinds(found) -> set[str]:
-    return {caution.kind for part in found.parts for caution in part.cautions}
+    return {kind for part in found.parts for kind in part.cautions}
 
 
 def test_4_degenerate_captioners_get_cautions():
