@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
@@ -119,7 +118,7 @@ def as_html(audit) -> str:
 
 
 def forest(part) -> dict:
-    """Positions of the figure of LIC, in hundredths of its width: rows with a mark and a line, ticks."""
+    """Rows of the figure of LIC, each a mark and a line, and the ticks of its axis, 0 among them."""
     rows = []
     for row in part.results:
         rows.append({**row, "name": row["captioner"], "kind": "all"})
@@ -130,18 +129,12 @@ def forest(part) -> dict:
     frame = pd.DataFrame(rows)[["name", "kind", "lic", "low", "high"]].dropna(subset="lic")
     if frame.empty or part.tables["runs"].empty:
         return {}
-    ends = [*frame["low"].dropna(), *frame["high"].dropna(), *frame["lic"], 0.0, 1.0]
-    wide = max(ends) - min(ends)  # two splits may give intervals of hundreds of points
+    frame = frame.assign(**{end: frame[end].fillna(frame["lic"]) for end in ("low", "high")})
+    least, most = min(0.0, frame["low"].min()), max(1.0, frame["high"].max())
+    wide = most - least  # two splits may give intervals of hundreds of points
     step = next((s for s in (1, 2, 5, 10, 20, 50, 100, 200) if wide / s <= 8), math.ceil(wide / 8))
-    least, most = step * math.floor(min(ends) / step), step * math.ceil(max(ends) / step)
-
-    def place(value: float) -> float:
-        return round(100 * (value - least) / (most - least), 2)
-
-    for column in ("lic", "low", "high"):
-        frame[f"x_{column}"] = frame[column].fillna(frame["lic"]).map(place)
-    ticks = [(int(t), place(t)) for t in np.arange(least, most + step / 2, step)]
-    return {"rows": frame.to_dict("records"), "ticks": ticks, "zero": place(0)}
+    ticks = range(math.floor(least / step), math.ceil(most / step) + 1)
+    return {"rows": frame.to_dict("records"), "ticks": [step * tick for tick in ticks]}
 
 
 def as_json(audit) -> str:
