@@ -55,8 +55,9 @@ class Choices:
 
     @property
     def listed(self) -> list[str]:
-        """The classifiers."""
-        return [self.classifiers] if isinstance(self.classifiers, str) else list(self.classifiers)
+        """The classifiers, each once."""
+        one = isinstance(self.classifiers, str)
+        return [self.classifiers] if one else list(dict.fromkeys(self.classifiers))
 
 
 def plan(audited: Audited, how: Choices) -> list[Run]:
