@@ -6,14 +6,13 @@ name code, ask for gigabytes or overflow the stack.
 """
 
 import copyreg
-import hashlib
 import io
 import pickle
 import pickletools
 from functools import cache
 from pathlib import Path
 
-from relic.data.fetch import manifest
+from relic.data.fetch import git_blob_sha1, manifest
 from relic.errors import RelicError
 
 LARGEST = 500_000_000  # bytes; upstream's largest pickle has 3 MB
@@ -61,8 +60,7 @@ def read_pickle(file: Path) -> list:
 def plain_values(content: bytes, file: Path):
     """What the bytes of a pickle hold; `file` is named in errors only."""
     try:
-        blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-        if blob not in _upstream_hashes():
+        if git_blob_sha1(content) not in _upstream_hashes():
             _check_opcodes(content)
         copyreg.clear_extension_cache()  # what it holds would not be asked about
         stream = io.BytesIO(content)
