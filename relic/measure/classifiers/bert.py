@@ -104,7 +104,6 @@ class FineTuned(_Bert):
     recipes = (RECIPES["bert-ft"], "1e-4x3")  # the papers', and ours for small sets
 
     def fit(self, captions, classes, seed: int):
-        """Train encoder and head."""
         deterministic(seed)
         self.encoder = load_encoder(self.encoder_name)
         self.head = head(self.encoder.config.hidden_size).to(self.device)
@@ -118,7 +117,6 @@ class FineTuned(_Bert):
         return self
 
     def logits(self, captions) -> np.ndarray:
-        """Log-odds of class 1."""
         self.encoder.eval()
         return self._log_odds(features(self.encoder, word_pieces(self.encoder_name, captions)))
 
@@ -145,6 +143,5 @@ class Pretrained(_Bert):
         return self
 
     def logits(self, captions) -> np.ndarray:
-        """Log-odds of class 1; dropout is off."""
         rows = word_pieces(self.encoder_name, captions)
         return self._log_odds(frozen_features(self.encoder_name, rows))
