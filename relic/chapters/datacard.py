@@ -48,8 +48,7 @@ def caption_summary(corpus: Corpus) -> pd.DataFrame:
     about, rows = corpus.attribute, []
     for name, captions, key in _sets(corpus):
         captions = captions[captions.index.isin(corpus.labels.index)]
-        words = (about.masked_words, about.mask_token)
-        masked = pd.Series(masked_captions(captions, *words, lowercase=key is None))
+        masked = pd.Series(masked_captions(captions, about, lowercase=key is None))
         tokens, vocabulary = masked.str.split(), corpus.vocabularies.get(key)
         row = {"captioner": name, "captions": len(captions)}
         row |= {"different captions": captions.nunique()}

@@ -21,7 +21,7 @@ def fetch(
 ) -> None:
     """Download upstream's captions and labels at the pinned commit.
 
-    Files that are there and right are kept; a broken download is resumed; each file is verified
+    Files that are there and right are kept, so a broken fetch goes on; each file is verified
     before it gets its name.
     """
     from relic.data.fetch import UPSTREAM

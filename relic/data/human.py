@@ -2,13 +2,13 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pandas as pd
 
 from relic.data.corpus import HUMAN_CAPTIONS, is_image_id, is_text
-from relic.data.pickles import read_pickle
+from relic.data.pickles import MEND, read_pickle
 from relic.errors import RelicError
 
 HUMAN_ANN = {  # upstream's own human captions, by attribute
@@ -18,6 +18,7 @@ HUMAN_ANN = {  # upstream's own human captions, by attribute
 AGE_FILE = "age_data/age_dataset.pkl"
 COCO = "coco"
 COCO_MEND = "take captions_val2014.json from COCO's annotations_trainval2014.zip"
+COCO_FIELDS = {"image_id": is_image_id, "caption": is_text}
 COLUMNS = ["image_id", "caption_index", "caption", "source"]
 
 
@@ -27,21 +28,17 @@ def human_captions(directory: Path, attribute: str, images: Iterable[int]) -> pd
     An image's captions all come from one source: the first that has five of them, or else the one
     that has most.
     """
-    sources, wanted = dict(_sources(directory, attribute)), set(images)
-    best: dict[int, tuple[int, str]] = {}  # image -> captions of its own (up to five), source
-    for source, captions in sources.items():
-        for image_id in wanted & captions.keys():
-            depth = min(len(captions[image_id]), HUMAN_CAPTIONS)
-            if depth > best.get(image_id, (0, ""))[0]:
-                best[image_id] = depth, source
     rows = [
-        (image_id, k, texts[k], source)
-        for source, captions in sources.items()
+        (image_id, number, text, source)
+        for source, captions in _sources(directory, attribute)
         for image_id, texts in captions.items()
-        if best.get(image_id, (0, ""))[1] == source
-        for k in range(best[image_id][0])
+        for number, text in enumerate(texts[:HUMAN_CAPTIONS])
     ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    frame = frame[frame["image_id"].isin(images)]
+    depth = frame.groupby(["image_id", "source"], sort=False).size().reset_index(name="depth")
+    best = depth.sort_values("depth", ascending=False, kind="stable").drop_duplicates("image_id")
+    return frame.merge(best[["image_id", "source"]])
 
 
 def _sources(directory: Path, attribute: str) -> Iterator[tuple[str, dict[int, list[str]]]]:
@@ -62,17 +59,10 @@ def coco_files(directory: Path) -> list[Path]:
 def read_caption_lists(file: Path) -> dict[int, list[str]]:
     """Captions by image id from a pickle of rows with `img_id` and `caption_list`."""
     captions: dict[int, list[str]] = {}
-    for number, row in enumerate(read_pickle(file)):
-        good = isinstance(row, dict) and is_image_id(row.get("img_id"))
-        texts = row.get("caption_list") if good else []
-        fits = good and isinstance(texts, list) and all(map(is_text, texts))
-        if not fits or captions.get(row["img_id"], texts) != texts:
-            raise RelicError(
-                f"{file}, row {number}: no image id of its own with a list of captions",
-                expected="rows with img_id (a number, each once) and caption_list (a list of strings)",
-                mend="relic data fetch DIR --replace",
-            )
-        captions[row["img_id"]] = texts
+    fields = {"img_id": is_image_id, "caption_list": _are_texts}
+    for number, (image_id, texts) in enumerate(rows_of(file, read_pickle(file), fields)):
+        if captions.setdefault(image_id, texts) != texts:
+            raise bad_row(file, number, f"image {image_id} a second time", "one row an image")
     return captions
 
 
@@ -80,46 +70,46 @@ def read_coco(file: Path) -> dict[int, list[str]]:
     """Captions by image id from a COCO caption annotation file, in annotation order."""
     content, captions = _json(file, COCO_MEND), defaultdict(list)
     rows = content.get("annotations") if isinstance(content, dict) else None
-    for image_id, text in _captions(file, rows, COCO_MEND):
+    for image_id, text in rows_of(file, rows, COCO_FIELDS, COCO_MEND):
         captions[image_id].append(text)
     return dict(captions)
 
 
 def read_results(file: Path, mend: str) -> dict[int, str]:
     """A captioner's captions by image id from a file in COCO's results format."""
-    captions: dict[int, str] = {}
-    for image_id, text in _captions(file, _json(file, mend), mend):
-        if image_id in captions:
-            found = f"{file}: image {image_id} a second time"
-            raise RelicError(found, expected="one caption an image", mend=mend)
-        captions[image_id] = text
+    rows = list(rows_of(file, _json(file, mend), COCO_FIELDS, mend))
+    captions = dict(rows)
+    if len(captions) < len(rows):
+        found = f"{file}: {len(rows)} captions of {len(captions)} images"
+        raise RelicError(found, expected="one caption an image", mend=mend)
     return captions
+
+
+def rows_of(file: Path, rows, fields: dict[str, Callable], mend: str = MEND) -> Iterator[tuple]:
+    """The named fields of each row of a file, each checked by its function."""
+    if not isinstance(rows, list):
+        shape = "rows, in COCO's annotation files under `annotations`"
+        raise RelicError(f"{file} has no list of captions", expected=shape, mend=mend)
+    for number, row in enumerate(rows):
+        for name, fits in fields.items():
+            if not isinstance(row, dict) or not fits(row.get(name)):
+                raise bad_row(file, number, f"no {name}", ", ".join(fields), mend)
+        yield tuple(row[name] for name in fields)
+
+
+def bad_row(file: Path, number: int, found: str, expected: str, mend: str = MEND) -> RelicError:
+    """The error of a row that is not as it should be."""
+    return RelicError(f"{file}, row {number}: {found}", expected=expected, mend=mend)
+
+
+def _are_texts(value) -> bool:
+    return isinstance(value, list) and all(map(is_text, value))
 
 
 def _json(file: Path, mend: str):
     try:
         return json.loads(file.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise RelicError(f"{file} is not UTF-8: {error}", mend=mend) from error
-    except (ValueError, RecursionError) as error:
-        raise RelicError(f"{file} is not JSON (or cut short): {error}", mend=mend) from error
     except OSError as error:
-        found = f"{file} cannot be read: {error.strerror}"
-        raise RelicError(found, expected="a file", mend=mend) from error
-
-
-def _captions(file: Path, rows, mend: str) -> Iterator[tuple[int, str]]:
-    """Image id and caption of each row."""
-    if not isinstance(rows, list):
-        shape = '[{"image_id": 1, "caption": "..."}], in annotation files under "annotations"'
-        raise RelicError(f"{file} has no list of captions", expected=shape, mend=mend)
-    for number, row in enumerate(rows):
-        fields: dict = row if isinstance(row, dict) else {}
-        image_id, text = fields.get("image_id"), fields.get("caption")
-        if isinstance(image_id, str) and image_id.isdecimal():
-            image_id = int(image_id)
-        if not is_image_id(image_id) or not is_text(text):
-            found = f"{file}, annotation {number}: {row!r:.80}"
-            wanted = "an image_id (a whole number) and a caption (text)"
-            raise RelicError(found, expected=wanted, mend=mend)
-        yield int(str(image_id)), str(text)
+        raise RelicError(f"{file} cannot be read: {error.strerror}", mend=mend) from error
+    except (ValueError, RecursionError) as error:  # not UTF-8 is a ValueError too
+        raise RelicError(f"{file} is not JSON (or cut short): {error}", mend=mend) from error

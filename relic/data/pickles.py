@@ -5,15 +5,13 @@ against those that plain lists, dicts, strings and numbers need: a few bytes of 
 name code, ask for gigabytes or overflow the stack.
 """
 
-import copyreg
-import hashlib
 import io
 import pickle
 import pickletools
 from functools import cache
 from pathlib import Path
 
-from relic.data.fetch import manifest
+from relic.data.fetch import git_blob_sha1, manifest
 from relic.errors import RelicError
 
 LARGEST = 500_000_000  # bytes; upstream's largest pickle has 3 MB
@@ -31,13 +29,10 @@ class _RefusedError(Exception):
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Refuses every global and every persistent id: nothing in a file can name code."""
+    """Refuses every global: nothing in a file can name code."""
 
     def find_class(self, module, name):
         raise _RefusedError(f"names the code {module}.{name}")
-
-    def persistent_load(self, pid):
-        raise _RefusedError("holds a persistent id")
 
 
 def read_pickle(file: Path) -> list:
@@ -47,26 +42,22 @@ def read_pickle(file: Path) -> list:
         if size > LARGEST:
             raise RelicError(f"{file} has {size:,} bytes", expected="a caption file", mend=MEND)
         content = file.read_bytes()
-    except FileNotFoundError as error:
-        raise RelicError(f"{file} does not exist", mend=MEND.replace(" --replace", "")) from error
     except OSError as error:
-        unread = f"{file} cannot be read: {error.strerror}"
-        raise RelicError(unread, expected="a file", mend=MEND) from error
-    found = plain_values(content, file)
-    if not isinstance(found, list):
-        raise RelicError(f"{file} holds a {type(found).__name__}", expected="a list", mend=MEND)
-    return found
+        wrong = "does not exist" if isinstance(error, FileNotFoundError) else "cannot be read"
+        raise RelicError(f"{file} {wrong}: {error.strerror}", mend=MEND) from error
+    values = plain_values(content, file)
+    if not isinstance(values, list):
+        raise RelicError(f"{file} holds a {type(values).__name__}", expected="a list", mend=MEND)
+    return values
 
 
 def plain_values(content: bytes, file: Path):
     """What the bytes of a pickle hold; `file` is named in errors only."""
+    stream = io.BytesIO(content)
     try:
-        blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-        if blob not in _upstream_hashes():
+        if git_blob_sha1(content) not in _upstream_hashes():
             _check_opcodes(content)
-        copyreg.clear_extension_cache()  # what it holds would not be asked about
-        stream = io.BytesIO(content)
-        found = _PlainUnpickler(stream, encoding="utf-8").load()
+        values = _PlainUnpickler(stream, encoding="utf-8").load()
     except _RefusedError as error:
         raise RelicError(
             f"{file} {error}: refused, it could run code on this machine",
@@ -76,14 +67,12 @@ def plain_values(content: bytes, file: Path):
     except UnicodeDecodeError as error:
         raise RelicError(f"{file} holds text that is not UTF-8: {error}", mend=MEND) from error
     except Exception as error:  # a corrupt pickle raises nearly anything
-        raise RelicError(
-            f"{file} is truncated or not a pickle of plain values ({type(error).__name__}: {error})",
-            expected="a complete upstream pickle",
-            mend=MEND,
-        ) from error
+        cause = f"{type(error).__name__}: {error}"
+        found = f"{file} is truncated or not a pickle of plain values ({cause})"
+        raise RelicError(found, expected="a complete upstream pickle", mend=MEND) from error
     if stream.read(1):
         raise RelicError(f"{file} goes on after its end", expected="one pickle a file", mend=MEND)
-    return found
+    return values
 
 
 @cache

@@ -11,13 +11,12 @@ import pandas as pd
 from relic.data.attribute import Attribute, load_attribute
 from relic.data.captioners import captioner_files, captioners_of, corpus_name, display_names
 from relic.data.corpus import PADDING, UNKNOWN, Corpus, is_image_id, is_text
-from relic.data.human import AGE_FILE, HUMAN_ANN, human_captions, read_results
-from relic.data.pickles import read_pickle
+from relic.data.human import AGE_FILE, HUMAN_ANN, bad_row, human_captions, read_results, rows_of
+from relic.data.pickles import MEND, read_pickle
 from relic.errors import RelicError
 
 PARTS = "bias_data age_data age_annotations coco visual_context gender_score captioners".split()
 GENERATED = ["captioner", "caption_set", "image_id", "caption"]
-REPLACE = "relic data fetch DIR --replace"
 LAYOUT = {
     "expected": "upstream's layout: bias_data/, age_data/",
     "mend": "relic data fetch DIR, or relic data check DIR to see what is there",
@@ -82,11 +81,12 @@ def _series(labels: dict[int, int], about: Attribute) -> pd.Series:
 
 
 def _frames(directory: Path, about: Attribute, labels: dict[int, int]) -> Iterator[pd.DataFrame]:
-    """The captions of each file that is there; their labels are added to `labels`."""
-    for name, caption_set, columns in _files(about.name):
+    """The captions of each captioner and caption set that is there; their labels are added to `labels`."""
+    for captioner, caption_set, name, column in _files(about.name):
         if (directory / name).exists():
-            rows = _labelled_rows(directory / name, about, columns, labels)
-            yield rows.assign(caption_set=caption_set)[GENERATED]
+            rows = _labelled_captions(directory / name, about, column, labels).items()
+            frame = pd.DataFrame(rows, columns=["image_id", "caption"])
+            yield frame.assign(captioner=captioner, caption_set=caption_set)[GENERATED]
 
 
 def _further(directory: Path, images: str, labels: pd.Series) -> dict[str, pd.DataFrame]:
@@ -117,44 +117,32 @@ def _further(directory: Path, images: str, labels: pd.Series) -> dict[str, pd.Da
     return found
 
 
-def _files(attribute: str) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """File, caption set, and the column of each captioner in it; age has one file for all."""
-    if attribute == "age":
-        columns = {key: files["age"] for key, files in captioner_files().items() if "age" in files}
-        yield AGE_FILE, "standard", columns
-        return
+def _files(attribute: str) -> Iterator[tuple[str, str, str, str]]:
+    """Captioner, caption set, file and the column of its captions there; age has one file for all."""
     for captioner, files in captioner_files().items():
-        for caption_set, name in files.get(attribute, {}).items():
-            yield f"bias_data/{name}", caption_set, {captioner: "pred"}
+        if attribute == "age" and "age" in files:
+            yield captioner, "standard", AGE_FILE, files["age"]
+        elif attribute != "age":
+            for caption_set, name in files.get(attribute, {}).items():
+                yield captioner, caption_set, f"bias_data/{name}", "pred"
 
 
-def _labelled_rows(file: Path, about: Attribute, columns: dict[str, str], labels: dict[int, int]):
-    """Rows of a file whose label is one of the two classes; adds their labels to `labels`."""
-    found, seen = [], set()
-    for number, row in enumerate(read_pickle(file)):
-        if not isinstance(row, dict) or not is_image_id(row.get("img_id")):
-            raise _bad_row(file, number, "no image id", "img_id, a number")
-        if not isinstance(row.get(about.field), str):
-            raise _bad_row(file, number, f"no {about.field}", f"a label in {about.field}")
-        image_id, label = row["img_id"], about.class_index(row[about.field])
+def _labelled_captions(
+    file: Path, about: Attribute, column: str, labels: dict[int, int]
+) -> dict[int, str]:
+    """Captions of the images whose label is one of the two classes; adds their labels to `labels`."""
+    captions: dict[int, str] = {}
+    fields = {"img_id": is_image_id, about.field: is_text, column: is_text}
+    for number, row in enumerate(rows_of(file, read_pickle(file), fields)):
+        image_id, label = row[0], about.class_index(row[1])
         if label is None:
             continue
-        if image_id in seen:
-            raise _bad_row(file, number, f"image {image_id} a second time", "one row an image")
+        if image_id in captions:
+            raise bad_row(file, number, f"image {image_id} a second time", "one row an image")
         if labels.setdefault(image_id, label) != label:
-            raise _bad_row(file, number, f"image {image_id} has another label here", "one label")
-        seen.add(image_id)
-        for captioner, column in columns.items():
-            if not is_text(row.get(column)):
-                raise _bad_row(file, number, f"no caption in {column}", "a string")
-            found.append((captioner, image_id, row[column]))
-    frame = pd.DataFrame(found, columns=["captioner", "image_id", "caption"])
-    order = pd.Categorical(frame["captioner"], categories=list(columns))
-    return frame.iloc[order.codes.argsort(kind="stable")]  # each captioner's rows in file order
-
-
-def _bad_row(file: Path, number: int, found: str, expected: str) -> RelicError:
-    return RelicError(f"{file}, row {number}: {found}", expected=expected, mend=REPLACE)
+            raise bad_row(file, number, f"image {image_id} has another label here", "one label")
+        captions[image_id] = row[2]
+    return captions
 
 
 def read_vocabularies(directory: Path, captioners: list[str]) -> dict[str, tuple[str, ...]]:
@@ -168,7 +156,7 @@ def read_vocabularies(directory: Path, captioners: list[str]) -> dict[str, tuple
         if words[:2] != [UNKNOWN, PADDING] or not all(isinstance(w, str) for w in words):
             begins = f"a list of words that begins with {UNKNOWN}, {PADDING}"
             found = f"{file} is not a captioner's vocabulary"
-            raise RelicError(found, expected=begins, mend=REPLACE)
+            raise RelicError(found, expected=begins, mend=MEND)
         vocabularies[captioner] = tuple(words)
     return vocabularies
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -56,25 +56,13 @@ def raw_captions(corpus: Corpus, reading: Reading) -> pd.Series:
     """
     if reading.side == "human":
         return corpus.human_captions(reading.caption_index).astype(object)
-    if reading.caption_set == UNMASKED or reading.caption_set.startswith(MASKED):
-        return _shared(corpus, reading)
-    return corpus.captions(reading.captioner, reading.caption_set).astype(object)
-
-
-def _shared(corpus: Corpus, reading: Reading) -> pd.Series:
-    """Captions of masked images, or of the whole ones, on the images that all masked sets share."""
-    wanted = "standard" if reading.caption_set == UNMASKED else reading.caption_set
-    texts = corpus.captions(reading.captioner, wanted)
-    for name in corpus.caption_sets(reading.captioner):
-        if name.startswith(MASKED):
-            texts = texts[texts.index.isin(corpus.captions(reading.captioner, name).index)]
+    captioner, wanted = reading.captioner, reading.caption_set
+    texts = corpus.captions(captioner, "standard" if wanted == UNMASKED else wanted)
+    if wanted == UNMASKED or wanted.startswith(MASKED):  # on the images that all masked sets share
+        for name in corpus.caption_sets(captioner):
+            if name.startswith(MASKED):
+                texts = texts[texts.index.isin(corpus.captions(captioner, name).index)]
     return texts.astype(object)
-
-
-def masked_by(about: Attribute, texts: Iterable[str], **options) -> list[str]:
-    """Captions with the attribute's words masked; in lower case, by its own token, if nothing else is asked for."""
-    chosen: dict[str, Any] = {"lowercase": True, "mask_token": about.mask_token} | options
-    return masked_captions(texts, about.masked_words, tokens_by=about.tokenizer, **chosen)
 
 
 def vocabulary(corpus: Corpus, reading: Reading) -> tuple[str, ...] | None:
@@ -87,51 +75,52 @@ def vocabulary(corpus: Corpus, reading: Reading) -> tuple[str, ...] | None:
             expected="model_vocab/ beside the captions",
             mend="relic data fetch DIR, or vocabulary none",
         )
-    own, share = _own_vocabulary(corpus, reading.captioner)
-    if share < OWN_WORDS:
-        raise RelicError(
-            f"the vocabulary of {reading.captioner} covers {100 * share:.0f} % of its own words",
-            expected=f"at least {100 * OWN_WORDS:.0f} %: this looks like another captioner's file",
-            mend="relic data check DIR names files whose bytes are not upstream's",
-        )
+    own = _own_vocabulary(corpus, reading.captioner)
     return own if reading.vocabulary == "captioner" else _frequent(corpus, len(own))
 
 
 def own_words(captions: Iterable[str], about: Attribute) -> tuple[str, ...]:
     """The vocabulary of a captioner that published none: the words of its captions after masking."""
-    masked = set(masked_by(about, captions))
+    masked = set(masked_captions(captions, about))
     return tuple(sorted({token for caption in masked for token in caption.split()}))
 
 
 @lru_cache(maxsize=64)
-def _own_vocabulary(corpus: Corpus, captioner: str) -> tuple[tuple[str, ...], float]:
-    """A captioner's vocabulary, and the share of its own tokens that this holds.
+def _own_vocabulary(corpus: Corpus, captioner: str) -> tuple[str, ...]:
+    """A captioner's vocabulary; refused if it lacks many of its own words, as another's would.
 
     Upstream built the vocabularies on gender-masked captions: gender words do not count against them.
     """
     about, texts = corpus.attribute, corpus.captions(captioner)
     own = corpus.vocabularies[captioner] or own_words(texts, about)
     known = {*own, about.mask_token, *load_attribute("gender").masked_words}
-    tokens = " ".join(masked_by(about, texts.drop_duplicates().iloc[:2000])).split()
-    return own, float(np.mean([token in known for token in tokens]))
+    tokens = " ".join(masked_captions(texts.drop_duplicates().iloc[:2000], about)).split()
+    share = np.mean([token in known for token in tokens])
+    if share < OWN_WORDS:
+        raise RelicError(
+            f"the vocabulary of {captioner} covers {100 * share:.0f} % of its own words",
+            expected=f"at least {100 * OWN_WORDS:.0f} %: this looks like another captioner's file",
+            mend="relic data check DIR names files whose bytes are not upstream's",
+        )
+    return own
 
 
 @lru_cache(maxsize=32)
 def _frequent(corpus: Corpus, size: int) -> tuple[str, ...]:
     """The most frequent words of all human captions, masked (Antequera et al. 2023, appendix C)."""
-    masked = masked_by(corpus.attribute, corpus.human["caption"])
+    masked = masked_captions(corpus.human["caption"], corpus.attribute)
     return tuple(frequent_vocabulary(masked, size))
 
 
 @lru_cache(maxsize=16)
 def read_captions(corpus: Corpus, reading: Reading, form: TextForm) -> pd.Series:
     """Captions by image id, masked and aligned, in the form a classifier reads."""
-    texts, lowercase = raw_captions(corpus, reading), form.lowercase_generated
-    masked = masked_by(
-        corpus.attribute,
+    texts = raw_captions(corpus, reading)
+    masked = masked_captions(
         texts,
-        mask_token=form.mask_token or corpus.attribute.mask_token,
-        lowercase=lowercase or reading.side == "human",
+        corpus.attribute,
+        lowercase=form.lowercase_generated or reading.side == "human",
+        mask_token=form.mask_token,
         vocabulary=vocabulary(corpus, reading),
         unknown=form.unknown,
     )

@@ -8,7 +8,7 @@ import hashlib
 import json
 import time
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -138,13 +138,10 @@ def _check(run: Run, corpus: Corpus) -> None:
 def fit(corpus: Corpus, run: Run) -> tuple[Classifier, Material]:
     """The trained classifier of a run, and what it read."""
     form = classifier_type(run.classifier).text_form
-    how: dict[str, Any] = {
-        "policy": run.split,
-        "seed": run.seed,
-        "size": run.size,
-        "labels": run.labels,
-    }
-    material = prepare(corpus, run.reading, form, **how)
+    policy, seed, size = run.split, run.seed, run.size
+    material = prepare(
+        corpus, run.reading, form, policy=policy, seed=seed, size=size, labels=run.labels
+    )
     model = classifier(run.classifier, **run.options)
     return model.fit(material.train, material.train_classes, run.seed), material
 

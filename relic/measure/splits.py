@@ -44,8 +44,6 @@ def split(
     if policy == "grouped":
         return Split(*map(np.asarray, _grouped(labels, seed, groups)))
     rows = labels if policy == "upstream" else labels.sort_index()
-    if rows.index.dtype != "int64":
-        return Split(*map(np.asarray, _popped(rows, seed)))
     return _remembered(rows.index.to_numpy().tobytes(), rows.to_numpy("int8").tobytes(), seed)
 
 
@@ -99,30 +97,29 @@ def _grouped(labels: pd.Series, fold: int, groups: pd.Series | None) -> tuple[li
     that ten runs test every image once; groups are uneven, and balancing a fold would leave images
     out. Training is balanced, because a classifier that knows the commoner class scores by it.
     """
-    if (
-        groups is None
-        or groups.index.has_duplicates
-        or not labels.index.isin(groups.dropna().index).all()
-    ):
+    groups = pd.Series(dtype=object) if groups is None else groups
+    if groups.index.has_duplicates or not labels.index.isin(groups.dropna().index).all():
         raise RelicError("images without a group, or with several", expected="one for every image")
     if not 0 <= fold < FOLDS:
         raise RelicError(f"grouped split number {fold}", expected=f"a seed from 0 to {FOLDS - 1}")
     rows, rng = labels.sort_index(), random.Random(0)
     one = rows.index[rows == 1].tolist()
-    chosen = sorted([*one, *rng.sample(rows.index[rows == 0].tolist(), len(one))])
-    keys = pd.factorize(groups.loc[chosen])[0].astype("int64")
+    chosen = rows.loc[sorted([*one, *rng.sample(rows.index[rows == 0].tolist(), len(one))])]
+    keys = pd.factorize(groups.loc[chosen.index])[0].astype("int64")
     if len(set(keys)) < FOLDS:
         found = f"{len(set(keys))} different captions among {len(chosen)} images"
         raise RelicError(found, expected=f"at least {FOLDS} groups for {FOLDS} folds")
-    tests = _dealt(rows.loc[chosen].to_numpy("int8").tobytes(), keys.tobytes()) == fold
-    images = np.array(chosen)
-    train, test = images[~tests].tolist(), images[tests].tolist()
-    if min(rows.loc[side].nunique() for side in (train, test)) < 2:
+    tests = _dealt(chosen.to_numpy("int8").tobytes(), keys.tobytes()) == fold
+    train, test = chosen[~tests], chosen[tests]
+    if min(train.nunique(), test.nunique()) < 2:
         raise RelicError(
             f"grouped split number {fold} has one class on a side: captions of a class are too alike",
             expected="captions that differ within each class",
         )
-    return _balanced(train, rows, rng), test
+    by_class = [train.index[train == value].tolist() for value in (0, 1)]
+    kept = [i for members in by_class for i in rng.sample(members, min(map(len, by_class)))]
+    rng.shuffle(kept)
+    return kept, test.index.tolist()
 
 
 @lru_cache(maxsize=16)
@@ -136,14 +133,6 @@ def _dealt(classes: bytes, keys: bytes) -> np.ndarray:
     for number, (_, test) in enumerate(dealer.split(of_group, of_class, of_group)):
         dealt[test] = number
     return dealt
-
-
-def _balanced(images: list, labels: pd.Series, rng: random.Random) -> list:
-    """As many images of one class as of the other, shuffled."""
-    by_class = [[image for image in images if labels[image] == value] for value in (0, 1)]
-    kept = [i for members in by_class for i in rng.sample(members, min(map(len, by_class)))]
-    rng.shuffle(kept)
-    return kept
 
 
 def check_labels(labels: pd.Series, policy: str) -> None:

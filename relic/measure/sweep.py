@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import product
 
@@ -27,12 +26,14 @@ from relic.measure.runs import Run, compute, describe
 from relic.measure.store import Store
 
 TOGETHER = 20  # runs on the same captions that one worker does in a row: ten seeds, two recipes
-DEATHS = 2  # times a worker may die over a bundle before its runs count as failed
+DEATHS = 2  # times that workers may die before what they left counts as failed
 WAIT = 10  # seconds for a scheduler to answer
 FOLLOWS = ("corpus", "attribute", "fingerprint", "code")  # of a run: from its corpus and the code
 SLOW = ("lstm", "bert-ft")  # minutes a run: each is a bundle of its own
 
 Corpora = dict[tuple[str, str], Corpus]  # by name and attribute
+Bundle = list[Run]  # runs on the same captions
+Failed = dict[Run, str]  # and why
 
 
 def grid(corpus: Corpus, **choices) -> list[Run]:
@@ -49,7 +50,7 @@ def grid(corpus: Corpus, **choices) -> list[Run]:
 class SweepError(RelicError):
     """Runs that failed; the others are in the store."""
 
-    def __init__(self, failed: dict[Run, str]):
+    def __init__(self, failed: Failed):
         self.failed = failed
         listed = "".join(f"\n    {_name(run)}: {error}" for run, error in failed.items())
         mend = "run the same command again: finished runs are kept"
@@ -71,7 +72,6 @@ def sweep(
     this one only is worked on here. `workers`: processes, by default RELIC_WORKERS or one.
     """
     missing = store.missing(runs)
-    failed: dict[Run, str] = {}
     if not missing:
         return 0
     every = [corpora] if isinstance(corpora, Corpus) else corpora
@@ -81,41 +81,32 @@ def sweep(
         pool = partial(_dask, scheduler) if scheduler else partial(_processes, workers)
         results = _in_pools(known, bundles(missing), store, pool)
     else:
-        results = (work_on(known, bundle, store) for bundle in bundles(missing))
+        results = ((bundle, work_on(known, bundle, store)) for bundle in bundles(missing))
+    failed: Failed = {}
     with tqdm(total=len(missing), unit="run", disable=not progress, smoothing=0.1) as bar:
-        for done in results:
-            failed |= done.failed
-            bar.set_postfix_str(_name(done.runs[-1]))
-            bar.update(len(done.runs))
+        for bundle, errors in results:
+            failed |= errors
+            bar.set_postfix_str(_name(bundle[-1]))
+            bar.update(len(bundle))
     if failed:
         raise SweepError(failed)
     return len(missing)
 
 
-@dataclass
-class Bundle:
-    """Runs on the same captions, and which of them failed."""
-
-    runs: list[Run]
-    failed: dict[Run, str] = field(default_factory=dict)
-    deaths: int = 0
-
-
 def bundles(runs: list[Run]) -> list[Bundle]:
     """Slow runs alone, others by the captions they read."""
-    groups: dict[tuple, list[Run]] = {}
+    groups: dict[tuple, Bundle] = {}
     for number, run in enumerate(runs):
         alone = number if run.classifier in SLOW else -1
         same = (run.corpus, run.attribute, run.reading, run.classifier, run.encoder, alone)
         groups.setdefault(same, []).append(run)
-    cuts = [(group, at) for group in groups.values() for at in range(0, len(group), TOGETHER)]
-    return [Bundle(group[at : at + TOGETHER]) for group, at in cuts]
+    starts = [(group, at) for group in groups.values() for at in range(0, len(group), TOGETHER)]
+    return [group[at : at + TOGETHER] for group, at in starts]
 
 
-def work(loaders: dict[tuple[str, str], partial], bundle: Bundle, directory: str) -> Bundle:
+def work(loaders: dict[tuple[str, str], partial], bundle: Bundle, directory: str) -> Failed:
     """What a worker process does: the same as this one, on corpora that it loads itself."""
-    parts = {name: (load.func, load.args, load.keywords) for name, load in loaders.items()}
-    corpora = {name: _loaded(load, *args, **named) for name, (load, args, named) in parts.items()}
+    corpora = {n: _loaded(p.func, *p.args, **p.keywords) for n, p in loaders.items()}
     return work_on(corpora, bundle, Store(directory))
 
 
@@ -124,10 +115,11 @@ def _loaded(function, *arguments, **named) -> Corpus:
     return function(*arguments, **named)
 
 
-def work_on(corpora: Corpora, bundle: Bundle, store: Store) -> Bundle:
+def work_on(corpora: Corpora, bundle: Bundle, store: Store) -> Failed:
     """Each run of a bundle, a failed one without harm to the others."""
+    failed = {}
     with threadpool_limits(1):  # L-BFGS on small matrices: more threads spin, and add nothing
-        for run in store.missing(bundle.runs):  # another sweep may have been faster
+        for run in store.missing(bundle):  # another sweep may have been faster
             try:
                 corpus = corpora.get((run.corpus, run.attribute))
                 asked = {k: v for k, v in vars(run).items() if k not in FOLLOWS}
@@ -139,59 +131,54 @@ def work_on(corpora: Corpora, bundle: Bundle, store: Store) -> Bundle:
                     )
                 store.put(compute(corpus, run))
             except Exception as error:  # reported at the end, with all others
-                bundle.failed[run] = _first_line(error)
-    return bundle
+                failed[run] = _first_line(error)
+    return failed
 
 
 def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
 
 
-def _in_pools(corpora: Corpora, waiting: list[Bundle], store: Store, pool) -> Iterator[Bundle]:
+def _in_pools(
+    corpora: Corpora, waiting: list[Bundle], store: Store, pool
+) -> Iterator[tuple[Bundle, Failed]]:
     """Bundles as other processes finish them; when a pool breaks, a new one goes on with what is missing."""
     loaders = {name: corpus.reload for name, corpus in corpora.items() if corpus.reload}
     directory = str(store.directory.resolve())
-    while waiting:
+    for _ in range(DEATHS + 1):
         lost: list[Bundle] = []
         with pool() as executor_of:
             futures: dict[Future, Bundle] = {}
             try:
                 for bundle in waiting:
-                    names = {(run.corpus, run.attribute) for run in bundle.runs} & loaders.keys()
+                    names = {(run.corpus, run.attribute) for run in bundle} & loaders.keys()
                     own = {name: loaders[name] for name in names}
                     futures[executor_of(bundle).submit(work, own, bundle, directory)] = bundle
                 for future in as_completed(futures):
                     bundle = futures[future]
                     try:
-                        yield future.result()
+                        yield bundle, future.result()
                     except BrokenProcessPool:
                         lost.append(bundle)
                     except Exception as error:  # a corpus that a worker cannot load, a lost cluster
-                        left = store.missing(bundle.runs)
-                        bundle.failed = dict.fromkeys(left, _first_line(error))
-                        yield bundle
+                        yield bundle, dict.fromkeys(store.missing(bundle), _first_line(error))
             except BrokenProcessPool:
-                lost = list(waiting)  # what finished is in the store
+                lost = waiting  # what finished is in the store
             except BaseException:  # Ctrl-C, or the caller gave up: do not start what waits
                 for future in futures:
                     future.cancel()
                 raise
-        waiting = []
-        for bundle in lost:
-            bundle.deaths += 1
-            bundle.runs = store.missing(bundle.runs)
-            if bundle.runs and bundle.deaths > DEATHS:
-                bundle.failed = dict.fromkeys(bundle.runs, "its worker died, more than once")
-                yield bundle
-            elif bundle.runs:
-                waiting.append(bundle)
+        waiting = [left for bundle in lost if (left := store.missing(bundle))]
+        if not waiting:
+            return
+    for bundle in waiting:
+        yield bundle, dict.fromkeys(bundle, "its worker died, more than once")
 
 
 @contextmanager
 def _processes(workers: int) -> Iterator[Callable[[Bundle], Executor]]:
     """Processes on this machine."""
-    context = _context()
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent) as pool:
+    with ProcessPoolExecutor(workers, _context(), initializer=_end_with_parent) as pool:
         yield lambda bundle: pool
 
 
@@ -238,7 +225,7 @@ def _dask(scheduler: str) -> Iterator[Callable[[Bundle], Executor]]:
         plain = client.get_executor(pure=False, retries=DEATHS)
         needs = {"GPU": 1} if gpu else {}
         learned = client.get_executor(pure=False, retries=DEATHS, resources=needs)
-        yield lambda bundle: plain if bundle.runs[0].classifier == "linear" else learned
+        yield lambda bundle: plain if bundle[0].classifier == "linear" else learned
 
 
 def _name(run: Run) -> str:

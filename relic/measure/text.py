@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from functools import cache, lru_cache
 
-from relic.data.attribute import SPACES, SPACY, TREEBANK, WORDS
+from relic.data.attribute import SPACES, SPACY, TREEBANK, WORDS, Attribute
 from relic.data.corpus import UNKNOWN
 from relic.errors import RelicError, needed
 
@@ -16,13 +16,6 @@ from relic.errors import RelicError, needed
 # Not plain: a double dash, and the words that Treebank splits in two.
 _SPLIT_IN_TWO = r"--|\b(?:cannot|gimme|gonna|gotta|lemme|wanna)\b"
 _PLAIN = re.compile(rf"(?!.*(?:{_SPLIT_IN_TWO}))[a-z0-9 -]+", re.IGNORECASE | re.ASCII)
-
-
-@cache
-def _word_tokenize():
-    from nltk.tokenize import word_tokenize  # two seconds, which `relic --help` need not wait
-
-    return word_tokenize
 
 
 @lru_cache(maxsize=200_000)
@@ -35,7 +28,9 @@ def tokenize(caption: str) -> tuple[str, ...]:
     body, stop = (caption[:-1], ".") if caption.endswith(".") else (caption, "")
     if _PLAIN.fullmatch(body):
         return (*body.split(), stop) if stop else tuple(body.split())
-    return tuple(_word_tokenize()(caption, language="english", preserve_line=True))
+    from nltk.tokenize import word_tokenize  # two seconds, which `relic --help` need not wait
+
+    return tuple(word_tokenize(caption, language="english", preserve_line=True))
 
 
 @cache
@@ -69,30 +64,29 @@ def tokenizer(name: str = TREEBANK) -> Callable[[str], tuple[str, ...]]:
 
 def masked_captions(
     captions: Iterable[str],
-    words: Collection[str],
-    mask_token: str,
+    about: Attribute,
     *,
-    lowercase: bool,
+    lowercase: bool = True,
+    mask_token: str = "",
     vocabulary: Collection[str] | None = None,
     unknown: str = UNKNOWN,
-    tokens_by: str = TREEBANK,
 ) -> list[str]:
     """Captions as the classifier reads them: tokens masked, aligned and joined by spaces.
 
-    `lowercase` is True for human captions. Upstream leaves generated captions as they are for the
-    LSTM (quirk 3). `vocabulary` is given for human captions only: words outside of it become unknown
-    ("vocabulary alignment"), the mask token never.
+    Upstream leaves generated captions as they are for the LSTM (quirk 3). `vocabulary` is given for
+    human captions only: words outside of it become unknown ("vocabulary alignment"), the mask token never.
 
-    >>> masked_captions(["A man waltzing"], {"man"}, "genderword", lowercase=True, vocabulary={"a"})
+    >>> from relic import load_attribute
+    >>> masked_captions(["A man waltzing"], load_attribute("gender"), vocabulary={"a"})
     ['a genderword <unk>']
     """
-    kept = None if vocabulary is None else frozenset(vocabulary) | {mask_token}
-    split = tokenizer(tokens_by)
+    mask, split = mask_token or about.mask_token, tokenizer(about.tokenizer)
+    kept = None if vocabulary is None else frozenset(vocabulary) | {mask}
 
     @cache
     def read(caption: str) -> str:
         tokens = split(caption.lower() if lowercase else caption)
-        masked = [mask_token if token in words else token for token in tokens]
+        masked = [mask if token in about.masked_words else token for token in tokens]
         return " ".join(t if kept is None or t in kept else unknown for t in masked)
 
     return [read(caption) for caption in captions]

@@ -38,7 +38,10 @@ def run(monkeypatch, *arguments: str) -> tuple[int, str, str]:
 def own_manifest(tiny, monkeypatch):
     """The tiny directory's own files as the manifest: nothing is missing, nothing modified."""
     names = [p.relative_to(tiny.root).as_posix() for p in tiny.root.rglob("*.pkl")]
-    rows = [(name, name, fetching.git_blob_sha1(tiny.root / name)) for name in sorted(names)]
+    rows = [
+        (name, name, fetching.git_blob_sha1((tiny.root / name).read_bytes()))
+        for name in sorted(names)
+    ]
     frame = pd.DataFrame(rows, columns=["path", "local", "git_blob_sha1"])
     monkeypatch.setattr(module, "manifest", lambda: frame)
     return frame

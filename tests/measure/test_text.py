@@ -7,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nltk.tokenize import word_tokenize
 
+from relic.data.attribute import Attribute
 from relic.data.corpus import PADDING, UNKNOWN
 from relic.data.upstream import load_real
 from relic.errors import RelicError
@@ -16,6 +17,14 @@ from relic.measure.text import (
     tokenize,
     tokenizer,
 )
+
+
+def masked(captions, words, token, tokenizer="treebank", **options):
+    about = Attribute(
+        name="x", classes=("0", "1"), mask_token=token, masked_words=words, tokenizer=tokenizer
+    )
+    return masked_captions(captions, about, **options)
+
 
 CONTRACTED = ["cannot", "gimme", "gonna", "gotta", "lemme", "wanna", "d'ye", "more'n", "'tis", "'twas"]  # fmt: skip
 WORDS = [*CONTRACTED, "can", "not", "can't", "man's", "t-shirt", "a", "dog", "--", "...", "``", "''", "U.S.", "2.5"]  # fmt: skip
@@ -76,27 +85,27 @@ def test_real_captions_have_nltks_tokens(real_data):
 
 def test_mask_replaces_whole_tokens_only():
     caption = ["a man in a mandarin suit and Man"]
-    read = masked_captions(caption, {"man"}, "X", lowercase=False)
+    read = masked(caption, {"man"}, "X", lowercase=False)
     assert read == ["a X in a mandarin suit and Man"]
-    assert masked_captions(caption, set(), "X", lowercase=False) == caption
+    assert masked(caption, set(), "X", lowercase=False) == caption
 
 
 def test_aligned_captions_keep_the_vocabulary():
     human = {"lowercase": True, "vocabulary": {"a", "c"}}
-    assert masked_captions(["a b c"], set(), "X", **human) == [f"a {UNKNOWN} c"]
-    assert masked_captions(["a b"], set(), "X", **human, unknown="[UNK]") == ["a [UNK]"]
+    assert masked(["a b c"], set(), "X", **human) == [f"a {UNKNOWN} c"]
+    assert masked(["a b"], set(), "X", **human, unknown="[UNK]") == ["a [UNK]"]
 
 
 def test_human_captions_as_the_classifier_reads_them():
     captions = ["A Man and HIS dog.", "the man's hat"]
-    read = masked_captions(
+    read = masked(
         captions, {"man", "his"}, "genderword", lowercase=True, vocabulary=["a", "and", "dog", "."]
     )
     assert read == ["a genderword and genderword dog .", "<unk> genderword <unk> <unk>"]
 
 
 def test_generated_captions_are_left_as_they_are():
-    read = masked_captions(["a UNK Man on a man"], {"man"}, "genderword", lowercase=False)
+    read = masked(["a UNK Man on a man"], {"man"}, "genderword", lowercase=False)
     assert read == ["a UNK Man on a genderword"]
 
 
@@ -105,7 +114,7 @@ def test_generated_captions_are_left_as_they_are():
     st.sets(st.sampled_from(["man", "dog", "runs"])),
 )
 def test_mask_token_is_never_unknown(words, vocabulary):
-    [read] = masked_captions(
+    [read] = masked(
         [" ".join(words)], {"man", "his"}, "MASK", lowercase=True, vocabulary=vocabulary
     )
     expected = ["MASK" if w in ("man", "his") else w if w in vocabulary else UNKNOWN for w in words]
@@ -113,7 +122,7 @@ def test_mask_token_is_never_unknown(words, vocabulary):
 
 
 def test_repeated_captions_keep_their_places():
-    assert masked_captions(["a b", "c", "a b"], {"b"}, "X", lowercase=True) == ["a X", "c", "a X"]
+    assert masked(["a b", "c", "a b"], {"b"}, "X", lowercase=True) == ["a X", "c", "a X"]
 
 
 def test_frequent_vocabulary_breaks_ties_in_word_order():
@@ -138,5 +147,5 @@ def test_tokenizers_by_name():
 
 
 def test_another_tokenizer_masks_its_own_tokens():
-    read = masked_captions(["ein Mann's Hut"], {"mann's"}, "W", lowercase=True, tokens_by="spaces")
+    read = masked(["ein Mann's Hut"], {"mann's"}, "W", lowercase=True, tokenizer="spaces")
     assert read == ["ein W hut"]

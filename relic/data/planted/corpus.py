@@ -40,21 +40,13 @@ class PlantedCorpus(Corpus):
 
     planted: dict[str, PlantedCaptioner] = field(default_factory=dict)
 
-    def true_lic(self, captioner: str, vocabulary: Collection[str] | str = "captioner") -> TrueLIC:
-        """True LIC of a sentence after masking and alignment; 0 for a captioner without gain.
-
-        `vocabulary`: what human captions are aligned to: "captioner", "none", or a list of words.
-        """
+    def true_lic(self, captioner: str) -> TrueLIC:
+        """True LIC of a sentence after masking and alignment; 0 for a captioner without gain."""
         if captioner not in self.planted:
             found = f"no planted captioner {captioner!r}"
             raise RelicError(found, expected=", ".join(self.planted))
-        own = frozenset(self.vocabularies[captioner])
-        known = {"captioner": own, "none": None}
-        if isinstance(vocabulary, str) and vocabulary not in known:
-            expected = "captioner, none or a list of words"
-            raise RelicError(f"vocabulary {vocabulary!r}", expected=expected)
-        words = known[vocabulary] if isinstance(vocabulary, str) else frozenset(vocabulary)
-        model = bayes_score(self.attribute.name, self.planted[captioner].gain, own)
+        words = frozenset(self.vocabularies[captioner])
+        model = bayes_score(self.attribute.name, self.planted[captioner].gain, words)
         data = bayes_score(self.attribute.name, 0.0, words)
         return TrueLIC(model, data, model - data)
 
@@ -74,33 +66,27 @@ def planted_corpus(
         raise RelicError(f"{images} images", expected=f"a whole number, {FEWEST:,} to {MOST:,}")
     if not isinstance(seed, int) or seed < 0:
         raise RelicError(f"seed {seed}", expected="a whole number from 0")
-    drawn = _draw(images, seed, tuple(captioners))
+    classes, generated, human, objects = _draw(images, seed, tuple(captioners))
     ids = pd.RangeIndex(1, images + 1, name="image_id")
     return PlantedCorpus(
         name=f"{NAME}, {images:,} images" + (f", seed {seed}" if seed else ""),
         synthetic=True,
         attribute=about,
-        labels=pd.Series(drawn.classes[attribute], index=ids, name=attribute).astype("int64"),
-        generated=drawn.generated,
-        human=drawn.human,
+        labels=pd.Series(classes[attribute], index=ids, name=attribute).astype("int64"),
+        generated=generated,
+        human=human,
         vocabularies={c.key: _vocabulary(c) for c in captioners},
         display_names={c.key: c.name for c in captioners},
-        objects=drawn.objects,
+        objects=objects,
         human_row_order=True,
         reload=partial(planted_corpus, attribute, images=images, seed=seed, captioners=captioners),
         planted={c.key: c for c in captioners},
     )
 
 
-class _Drawn(NamedTuple):
-    classes: dict[str, np.ndarray]
-    generated: pd.DataFrame
-    human: pd.DataFrame
-    objects: pd.DataFrame
-
-
 @lru_cache(maxsize=4)
-def _draw(images: int, seed: int, captioners: tuple[PlantedCaptioner, ...]) -> _Drawn:
+def _draw(images: int, seed: int, captioners: tuple[PlantedCaptioner, ...]) -> tuple:
+    """Classes by attribute, generated captions, human captions, objects."""
     rng = np.random.Generator(np.random.PCG64([seed, 0]))
     classes = {name: (rng.random(images) < rate).astype(int) for name, rate in RATES.items()}
     tables = {name: channel(name).kind_probabilities() for name in classes}
@@ -117,12 +103,9 @@ def _draw(images: int, seed: int, captioners: tuple[PlantedCaptioner, ...]) -> _
         rows["caption"] = [" ".join(sentences) for sentences in zip(*said, strict=True)]
         rows = rows.iloc[np.argsort(own.random(images), kind="stable")]  # own row order
         frames.append(rows[["captioner", "caption_set", "image_id", "caption"]])
-    return _Drawn(
-        classes,
-        pd.concat(frames, ignore_index=True),
-        pd.concat(human, ignore_index=True).assign(source="planted"),
-        _objects(ids, kinds["gender"], rng),
-    )
+    people = pd.concat(human, ignore_index=True).assign(source="planted")
+    objects = _objects(ids, kinds["gender"], rng)
+    return classes, pd.concat(frames, ignore_index=True), people, objects
 
 
 def _choose(probabilities: np.ndarray, rng) -> np.ndarray:
@@ -214,17 +197,10 @@ def _vocabulary(about: PlantedCaptioner) -> tuple[str, ...]:
     kept = {"a", "the", "is", ".", *words["generic"], *words["fillers"]["manner"][:8]}
     for attribute in known_attributes():
         kept |= channel(attribute).words(about.vocabulary) | {load_attribute(attribute).mask_token}
-    for text in _values([words["fillers"]["tails"], words["persons"], words["age_words"]]):
-        kept |= set(text.split())
+    by_age = [words["age_words"], *words["persons"].values()]
+    said = [text for group in by_age for texts in group.values() for text in texts]
+    kept.update(word for text in [*said, *words["fillers"]["tails"]] for word in text.split())
     return (UNKNOWN, PADDING, *sorted(kept))
-
-
-def _values(tree) -> list[str]:
-    """The strings at the leaves of nested dicts and lists."""
-    if isinstance(tree, str):
-        return [tree]
-    branches = tree.values() if isinstance(tree, dict) else tree
-    return [leaf for branch in branches for leaf in _values(branch)]
 
 
 def _objects(ids: pd.DataFrame, kinds: np.ndarray, rng) -> pd.DataFrame:

@@ -100,10 +100,7 @@ class Channel:
             yield (PAD,), np.array([1.0, 1.0]) * (1 - self.presence)
 
 
-@cache
-def channel(attribute: str) -> Channel:
-    """The channel of gender, race or age."""
-    return Channel(attribute)
+channel = cache(Channel)  # of gender, race or age
 
 
 def _tilted(weights: np.ndarray, tilts: np.ndarray) -> np.ndarray:
@@ -119,14 +116,9 @@ def bayes_score(attribute: str, gain: float, vocabulary: Collection[str] | None 
     """
     said: defaultdict = defaultdict(lambda: np.zeros(2))
     for phrases, probabilities in channel(attribute).outcomes(gain):
-        said[_reduced(phrases, vocabulary)] += probabilities
+        words = [phrase.split() for phrase in phrases]
+        kept = [[w if vocabulary is None or w in vocabulary else "" for w in row] for row in words]
+        said[tuple(map(tuple, kept))] += probabilities
     table = np.array(list(said.values()))
     posterior = table.max(axis=1) / table.sum(axis=1)
     return float(100 * (table.mean(axis=1) * posterior**2).sum())
-
-
-def _reduced(phrases: tuple[str, ...], vocabulary: Collection[str] | None) -> tuple:
-    if vocabulary is None:
-        return phrases
-    words = (phrase.split() for phrase in phrases)
-    return tuple(tuple(word if word in vocabulary else None for word in row) for row in words)

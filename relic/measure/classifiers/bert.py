@@ -7,8 +7,6 @@ A recipe is `RATExEPOCHS`; for BERT-pre `-dropout` keeps the frozen encoder's dr
 head trains, as upstream's code does. hirota2022 and turk2023: 5e-5x20; relic2023: 1e-5x5.
 """
 
-from functools import lru_cache
-
 import numpy as np
 import torch
 from torch import nn
@@ -48,15 +46,14 @@ def optimizer(modules: list[nn.Module], rate: float) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), eps=1e-6, fused=True)
 
 
-def batches(lengths: np.ndarray, rng: np.random.Generator, pool: int = POOL) -> list[np.ndarray]:
+def batches(lengths: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
     """Batches of 64 in random order; captions of similar length together within a pool.
 
     A last batch of one is joined to the one before: BatchNorm cannot do with one caption.
     """
     order = rng.permutation(len(lengths))
     found = []
-    for start in range(0, len(order), BATCH * pool):
-        part = order[start : start + BATCH * pool]
+    for part in np.split(order, range(BATCH * POOL, len(order), BATCH * POOL)):
         part = part[np.argsort(lengths[part], kind="stable")]
         found += np.split(part, range(BATCH, len(part), BATCH))
     if len(found) > 1 and len(found[-1]) == 1:
@@ -70,7 +67,7 @@ class _Bert:
 
     version = 1
     text_form = TextForm(mask_token="[MASK]", unknown="[UNK]")
-    batchings = ("bucketed", "random")
+    batchings = ("bucketed",)
     default_encoder = MINILM
     check_encoder = staticmethod(check_encoder)
     head: nn.Sequential
@@ -79,18 +76,18 @@ class _Bert:
         rate, _, epochs = recipe.removesuffix("-dropout").partition("x")
         self.rate, self.epochs, self.dropout = float(rate), int(epochs), recipe.endswith("-dropout")
         self.encoder_name, self.device = encoder or MINILM, best_device()
-        self.pool = POOL if batching == "bucketed" else 1
 
-    def _train_head(self, modules: list[nn.Module], classes, lengths, seed: int, states) -> None:
-        """The training loop; `states(batch, epoch)` gives the [CLS] states of a batch."""
+    def _train(self, modules: list[nn.Module], classes, lengths, seed: int, states_of) -> None:
+        """The training loop; `states_of(epoch)` gives a function from a batch to its [CLS] states."""
         steps, rng = optimizer(modules, self.rate), np.random.default_rng(seed)
         loss, targets = nn.CrossEntropyLoss(), torch.tensor(list(classes), device=self.device)
         for module in modules:
             module.train()
         for epoch in range(self.epochs):
-            for batch in batches(lengths, rng, self.pool):
+            states = states_of(epoch)
+            for batch in batches(lengths, rng):
                 steps.zero_grad(set_to_none=True)
-                loss(self.head(states(batch, epoch)), targets[batch]).backward()
+                loss(self.head(states(batch)), targets[batch]).backward()
                 steps.step()
 
     def _log_odds(self, states: torch.Tensor) -> np.ndarray:
@@ -107,21 +104,19 @@ class FineTuned(_Bert):
     recipes = (RECIPES["bert-ft"], "1e-4x3")  # the papers', and ours for small sets
 
     def fit(self, captions, classes, seed: int):
-        """Train encoder and head."""
         deterministic(seed)
         self.encoder = load_encoder(self.encoder_name)
         self.head = head(self.encoder.config.hidden_size).to(self.device)
         rows = word_pieces(self.encoder_name, captions)
         lengths = np.array([len(row) for row in rows])
 
-        def states(batch, epoch):
+        def states(batch):
             return cls_states(self.encoder, *padded([rows[i] for i in batch]), training=True)
 
-        self._train_head([self.encoder, self.head], classes, lengths, seed, states)
+        self._train([self.encoder, self.head], classes, lengths, seed, lambda epoch: states)
         return self
 
     def logits(self, captions) -> np.ndarray:
-        """Log-odds of class 1."""
         self.encoder.eval()
         return self._log_odds(features(self.encoder, word_pieces(self.encoder_name, captions)))
 
@@ -135,25 +130,18 @@ class Pretrained(_Bert):
         """Train the head; the encoder's dropout is on only for `-dropout` recipes."""
         deterministic(seed)
         rows = word_pieces(self.encoder_name, captions)
-        encoder = load_encoder(self.encoder_name) if self.dropout else None
-
-        @lru_cache(maxsize=1)
-        def passed(epoch: int) -> torch.Tensor:
-            """All captions through the encoder: once, or once an epoch where dropout changes them."""
-            if encoder is not None:
-                return features(encoder.train(), rows).to(self.device)
-            return frozen_features(self.encoder_name, captions).to(self.device)
-
-        width = encoder.config.hidden_size if encoder else passed(0).shape[1]
+        encoder = load_encoder(self.encoder_name).train() if self.dropout else None
+        frozen = frozen_features(self.encoder_name, rows).to(self.device)
         deterministic(seed)  # loading may have drawn numbers
-        self.head = head(width).to(self.device)
+        self.head = head(frozen.shape[1]).to(self.device)
 
-        def states(batch, epoch):
-            return passed(epoch if self.dropout else 0)[batch]
+        def states_of(epoch):  # with dropout, all captions pass the encoder once an epoch
+            states = features(encoder, rows).to(self.device) if encoder else frozen
+            return states.__getitem__
 
-        self._train_head([self.head], classes, np.zeros(len(rows)), seed, states)
+        self._train([self.head], classes, np.zeros(len(rows)), seed, states_of)
         return self
 
     def logits(self, captions) -> np.ndarray:
-        """Log-odds of class 1; dropout is off."""
-        return self._log_odds(frozen_features(self.encoder_name, captions))
+        rows = word_pieces(self.encoder_name, captions)
+        return self._log_odds(frozen_features(self.encoder_name, rows))

@@ -5,8 +5,7 @@ package: the same architecture, smaller, other weights. It is named in every tab
 """
 
 import contextlib
-import logging
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from relic.measure.classifiers.device import autocast, best_device
 MINILM = "all-MiniLM-L6-v2"
 LONGEST = 64  # tokens, as in the papers
 TOKENS_A_BATCH = 4096  # for passes without gradients
+REMEMBERED = 400_000  # captions above which the features of earlier ones are given up
 
 
 def encoder_directory(name: str) -> str:
@@ -72,16 +72,15 @@ def load_encoder(name: str) -> torch.nn.Module:
 @contextlib.contextmanager
 def _quiet():
     """transformers reports every load on stderr; we want warnings only from our own code."""
-    from transformers.utils import logging as transformers_logging
+    from transformers.utils import logging
 
-    level = transformers_logging.get_verbosity()
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
-    logging.getLogger("transformers").setLevel(logging.ERROR)
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
     try:
         yield
     finally:
-        transformers_logging.set_verbosity(level)
+        logging.set_verbosity(level)
 
 
 @cache
@@ -92,17 +91,10 @@ def _tokenizer(name: str):
     return AutoTokenizer.from_pretrained(encoder_directory(name), use_fast=True)
 
 
-@lru_cache(maxsize=64)
-def _ids(name: str, captions: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-    tokens = _tokenizer(name)(list(captions), truncation=True, max_length=LONGEST, padding=False)
-    return tuple(map(tuple, tokens["input_ids"]))
-
-
 def word_pieces(name: str, captions: list[str]) -> list[tuple[int, ...]]:
-    """Word-piece ids with [CLS] and [SEP], at most 64; each distinct caption is tokenized once."""
-    distinct = tuple(dict.fromkeys(captions))
-    ids = dict(zip(distinct, _ids(name, distinct), strict=True))
-    return [ids[caption] for caption in captions]
+    """Word-piece ids with [CLS] and [SEP], at most 64."""
+    tokens = _tokenizer(name)(list(captions), truncation=True, max_length=LONGEST, padding=False)
+    return [tuple(ids) for ids in tokens["input_ids"]]
 
 
 def piece_texts(name: str, ids: tuple[int, ...]) -> tuple[str, ...]:
@@ -138,25 +130,22 @@ def cls_states(
 
 def features(model: torch.nn.Module, rows: list[tuple[int, ...]]) -> torch.Tensor:
     """[CLS] states of captions without gradients, in batches of one length."""
-    found: list[torch.Tensor | None] = [None] * len(rows)
-    lengths = np.array([len(row) for row in rows])
+    lengths, order, states = np.array([len(row) for row in rows]), [], []
     with torch.inference_mode():
         for length in np.unique(lengths):
             members, step = np.flatnonzero(lengths == length), TOKENS_A_BATCH // length
             for part in np.split(members, range(step, len(members), step)):
-                states = cls_states(model, *padded([rows[i] for i in part])).cpu()
-                for i, state in zip(part, states, strict=True):
-                    found[i] = state
-    return torch.stack(found).clone()
+                states.append(cls_states(model, *padded([rows[i] for i in part])).cpu())
+                order.append(part)
+    return torch.cat(states)[np.argsort(np.concatenate(order))].clone()
 
 
-REMEMBERED = 400_000  # captions above which the features of earlier ones are given up
 _frozen: dict[str, dict[tuple[int, ...], torch.Tensor]] = {}  # encoder -> ids -> [CLS] state
 
 
-def frozen_features(name: str, captions: list[str]) -> torch.Tensor:
+def frozen_features(name: str, rows: list[tuple[int, ...]]) -> torch.Tensor:
     """[CLS] states of the frozen encoder, dropout off: each distinct caption once per process."""
-    known, rows = _frozen.setdefault(name, {}), word_pieces(name, captions)
+    known = _frozen.setdefault(name, {})
     if len(known) > REMEMBERED:  # some 3 kB each; runs on the same captions come in a row
         known.clear()
     new = [row for row in dict.fromkeys(rows) if row not in known]

@@ -81,7 +81,6 @@ class Linear:
         return self
 
     def logits(self, captions) -> np.ndarray:
-        """Log-odds of class 1."""
         return (
             self._matrix(*joined_terms(captions)) @ self.coefficients[:-1] + self.coefficients[-1]
         )

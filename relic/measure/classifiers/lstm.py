@@ -83,7 +83,6 @@ class LSTM:
         self.device = best_device()
 
     def fit(self, captions, classes, seed: int):
-        """Train from scratch."""
         if self.tuned:
             self.rate, self.epochs = self._chosen(captions, np.asarray(classes), seed)
         for _ in islice(self._training(captions, classes, seed), self.epochs):
@@ -128,7 +127,6 @@ class LSTM:
         return min(losses, key=lambda each: losses[each])
 
     def logits(self, captions) -> np.ndarray:
-        """Log-odds of class 1."""
         sequences, found = self._sequences(captions), np.zeros(len(captions))
         self.network.eval()
         with torch.no_grad():
