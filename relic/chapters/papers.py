@@ -5,10 +5,6 @@ ten seeds. That is a spread, not a test: a mean of ten seeds varies less than on
 papers share captions, seeds and in part splits.
 """
 
-from functools import reduce
-from itertools import combinations
-from operator import add
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -19,19 +15,18 @@ from relic.chapters.figures import STYLE, by_paper
 from relic.data.captioners import display_names, in_order
 from relic.errors import RelicError
 from relic.judge.lic import labelled, model_table
-from relic.judge.stats import pearson_interval, tau
 from relic.measure.splits import PAPER_SEEDS
 from relic.numbers import number
-from relic.records import grid
 from relic.records.evidence import PAPERS, papers
 from relic.records.published import CELL
-from relic.records.runs import read_recorded
 from relic.records.serve import AnyCorpus, Runs, recorded, runs
 
 SHORT = {source: name.split()[0] for source, name in PAPERS.items()}
-METRICS = ["LIC_M", "LIC_D", "LIC"]
-RANKS = {"attribute": ["gender", "race", "age"], "classifier": ["lstm", "bert-ft", "bert-pre"]}
-RANKS |= {"metric": METRICS}
+ORDER = {  # in which the papers print
+    "attribute": ["gender", "race", "age"],
+    "classifier": ["lstm", "bert-ft", "bert-pre"],
+    "metric": ["LIC_M", "LIC_D", "LIC"],
+}
 SETTINGS = {"lstm": {"recipe": "upstream", "batching": "packed"}, "bert-ft": {"recipe": "1e-5x5"}}
 TH10 = ("lstm", "linear")  # read NIC's gender captions from the file of the papers' LSTM script
 
@@ -48,16 +43,18 @@ def cells(papers: pd.DataFrame) -> pd.DataFrame:
         about.assign(metric="LIC_D", mean=papers["lic_data"], spread=data),
         about.assign(metric="LIC", mean=papers["lic"], spread=np.hypot(model, data)),
     ]
-    return _ordered(pd.concat(parts, ignore_index=True))
+    return ordered(pd.concat(parts, ignore_index=True))
 
 
-def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
+def ordered(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows in the order in which the papers print them."""
-    ranks = RANKS | {"captioner": in_order(frame["captioner"])}
-    places = {name: {v: n for n, v in enumerate(values)} for name, values in ranks.items()}
-    found = {name: frame[name].map(places[name]).fillna(9) for name in CELL if name in frame}
-    order = pd.DataFrame(found).sort_values(list(found), kind="stable").index
-    return frame.loc[order].reset_index(drop=True)
+    order = ORDER | {"captioner": in_order(frame["captioner"])}
+
+    def ranks(column: pd.Series) -> pd.Series:
+        return column.map({v: n for n, v in enumerate(order[column.name])})
+
+    columns = [name for name in CELL if name in frame]
+    return frame.sort_values(columns, key=ranks, ignore_index=True)
 
 
 def pairs(cells: pd.DataFrame, spreads: float = 1.0) -> pd.DataFrame:
@@ -65,60 +62,37 @@ def pairs(cells: pd.DataFrame, spreads: float = 1.0) -> pd.DataFrame:
     present = [source for source in PAPERS if source in set(cells["source"])]
     if len(present) < 2:
         raise RelicError(f"papers: {present}", expected=f"two or three of {list(PAPERS)}")
-    parts = []
-    for names in combinations(present, 2):
-        left, right = (cells[cells["source"] == name] for name in names)
-        both = left.merge(right, on=CELL, suffixes=("_first", "_second"))
-        parts.append(both.assign(papers=" – ".join(SHORT[name] for name in names)))
-    both = pd.concat(parts, ignore_index=True)
+    both = cells.merge(cells, on=CELL, suffixes=("_first", "_second"))
+    first, second = both["source_first"], both["source_second"]
+    both["papers"] = first.map(SHORT) + " – " + second.map(SHORT)
+    both = both[first.map(present.index) < second.map(present.index)]
     # one decimal is printed: rounding takes away what binary fractions add
     both["difference"] = (both["mean_second"] - both["mean_first"]).round(1)
     both["spread"] = np.hypot(both["spread_first"], both["spread_second"])
     both["beyond"] = both["difference"].abs() > spreads * both["spread"] + 1e-9
     means = [*CELL, "source_first", "mean_first", "source_second", "mean_second"]
-    return _ordered(both)[["papers", *means, "difference", "spread", "beyond"]]
+    return ordered(both)[["papers", *means, "difference", "spread", "beyond"]]
 
 
-def side_by_side(cells: pd.DataFrame) -> pd.DataFrame:
-    """A row a cell, a paper a column: mean ± standard deviation."""
-    told = cells.assign(paper=cells["source"].map(SHORT), value=_plus_minus(cells, "mean"))
-    wide = told.pivot(index=CELL, columns="paper", values="value").fillna("–")
-    shown = [name for name in SHORT.values() if name in wide]
-    return _ordered(wide[shown].rename_axis(columns=None).reset_index())
-
-
-def _plus_minus(frame: pd.DataFrame, mean: str, spread: str = "spread") -> list[str]:
+def plus_minus(frame: pd.DataFrame, mean: str, spread: str = "spread") -> list[str]:
+    """Mean ± spread of each row, as the papers print them."""
     return [f"{number(m)} ± {number(s)}" for m, s in zip(frame[mean], frame[spread], strict=True)]
 
 
-def within(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Comparisons within the spread, of how many: a row a pair of papers and classifier."""
-    inside = (~pairs["beyond"]).groupby([pairs[c] for c in ("papers", "classifier", "metric")])
-    told = inside.agg(lambda values: f"{values.sum()} of {len(values)}").unstack()
-    return told[METRICS].rename_axis(columns=None).reset_index()
-
-
-def difference_figure(pairs: pd.DataFrame, metrics: list[str]) -> plt.Axes:
-    """Later papers minus the first, a panel a classifier and metric; filled marks lie beyond the bar."""
-    first = pairs["source_first"].iloc[0]
-    kept = pairs[(pairs["source_first"] == first) & pairs["metric"].isin(metrics)]
-    kept = kept.assign(source=kept["source_second"], within=~kept["beyond"])
-    look = {"value": "difference", "xlabel": f"points more than {PAPERS[first]}"}
-    return by_paper(kept, "classifier", "metric", hollow="within", **look)
-
-
-def published_figure(cells: pd.DataFrame) -> plt.Axes:
-    """Published LIC of gender and race with its spread, a panel an attribute and classifier."""
-    kept = cells.query("metric == 'LIC' and attribute != 'age'")
-    return by_paper(kept, "classifier", "attribute", value="mean", xlabel="LIC, points")
-
-
 def draw_published(cells: pd.DataFrame, file) -> None:
-    """The picture of the README: the same bytes for the same numbers."""
-    figure = published_figure(cells).figure
+    """The picture of the README, LIC of gender and race: the same bytes for the same numbers."""
+    kept = cells.query("metric == 'LIC' and attribute != 'age'")
+    axes = by_paper(kept, "classifier", "attribute", value="mean", xlabel="LIC, points")
     with plt.rc_context({**STYLE, "svg.fonttype": "path"}):
-        figure.savefig(file, format="svg", metadata={"Date": None})
-    plt.close(figure)
+        axes.figure.savefig(file, format="svg", metadata={"Date": None})
+    plt.close(axes.figure)
+
+
+def printed_in(attribute: str, classifier: str) -> str:
+    """Where the reproductions print LIC of an attribute by a classifier."""
+    turk = {"gender lstm": 2, "gender bert": 1, "race lstm": 3}.get(f"{attribute} {classifier[:4]}")
+    first = f"table {ORDER['attribute'].index(attribute) + 1} of Antequera et al. (2023)"
+    return first + (f" and table {turk} of Türk et al. (2023)" if turk else "")
 
 
 def against_sheet(cells: pd.DataFrame, per_seed: pd.DataFrame) -> pd.DataFrame:
@@ -142,30 +116,21 @@ def against_sheet(cells: pd.DataFrame, per_seed: pd.DataFrame) -> pd.DataFrame:
     return found.join(named, on=CELL).fillna({"printed alike": ""})
 
 
-def race_and_gender(cells: pd.DataFrame) -> pd.DataFrame:
-    """Claim 3 in print: race minus gender for each paper, classifier, metric and captioner."""
-    by = ["source", "classifier", "metric", "captioner"]
-    race, gender = (cells[cells["attribute"] == name].set_index(by) for name in ("race", "gender"))
-    gap = (race["mean"] - gender["mean"]).dropna().round(1).rename("race − gender").reset_index()
-    told = np.sign(gap["race − gender"]).map({-1: "lower", 0: "equal", 1: "higher"})
-    return gap.assign(race=told)
-
-
 def protocol(corpus: AnyCorpus, classifier: str, seeds: list[int]) -> Runs:
     """LIC_M on the papers' splits, files and settings: of these seeds, or (none given) as recorded."""
-    fields = {"classifier": classifier, "split": "upstream", **SETTINGS.get(classifier, {})}
-    gender = corpus.attribute.name == "gender"
-    th10 = [name for name in corpus.captioners if name == "nic" and gender and classifier in TH10]
-    sets = {"standard": [name for name in corpus.captioners if name not in th10], "th10": th10}
-    found = []
-    for caption_set, names in sets.items():
-        about = {"caption_set": caption_set, **fields}
-        if names and seeds:
-            found.append(runs(corpus, names, seeds=seeds, sides=["model"], **about))
-        elif names:
-            of = {"attribute": corpus.attribute.name, "side": "model", "captioner": names}
-            found.append(recorded(**of, **about))
-    return reduce(add, found)
+    kind = {"classifier": classifier, "split": "upstream", **SETTINGS.get(classifier, {})}
+
+    def served(names: list[str], caption_set: str) -> Runs:
+        if seeds:
+            asked = {"seeds": seeds, "sides": ["model"], "caption_set": caption_set}
+            return runs(corpus, names, **asked, **kind)
+        asked = {"attribute": corpus.attribute.name, "side": "model", "caption_set": caption_set}
+        return recorded(captioner=names, **asked, **kind)
+
+    if corpus.attribute.name != "gender" or classifier not in TH10:
+        return served(corpus.captioners, "standard")
+    others = [name for name in corpus.captioners if name != "nic"]
+    return served(others, "standard") + served(["nic"], "th10")
 
 
 def beside(runs: Runs, cells: pd.DataFrame) -> pd.DataFrame:
@@ -179,36 +144,11 @@ def beside(runs: Runs, cells: pd.DataFrame) -> pd.DataFrame:
     ours["theirs by"] = ours["classifier"].str.split().str[0].replace("linear", "lstm")
     printed = cells[cells["metric"] == "LIC_M"].rename(columns={"classifier": "theirs by"})
     both = ours.merge(printed, on=["attribute", "theirs by", "captioner"])
-    both = _ordered(both).rename(columns={"mean": "theirs"})
+    both = ordered(both).rename(columns={"mean": "theirs"})
     both = both.assign(paper=both["source"].map(SHORT), difference=both["ours"] - both["theirs"])
     both["inside"] = both["difference"].abs() <= both["spread"]
     kept = ["ours", "sd", "seeds", "paper", "theirs by", "theirs", "spread", "difference", "inside"]
     return both[[*by, *kept]]
-
-
-def captioner_rows(beside: pd.DataFrame) -> pd.DataFrame:
-    """The same with a row a captioner: ours, then each paper's value and how far ours lies from it."""
-    mine, printed = _plus_minus(beside, "ours", "sd"), _plus_minus(beside, "theirs")
-    told, rows = beside.assign(mine=mine, printed=printed), []
-    for name, part in told.groupby("captioner", sort=False):
-        row = {"captioner": name, "seeds": part["seeds"].iloc[0], "ours": part["mine"].iloc[0]}
-        for each in part.itertuples():
-            row |= {each.paper: each.printed, f"ours − {each.paper}": each.difference}
-        rows.append(row | {"outside the spread of": ", ".join(part["paper"][~part["inside"]])})
-    return pd.DataFrame(rows)
-
-
-def agreement(beside: pd.DataFrame) -> pd.DataFrame:
-    """By attribute, classifier and paper: how far ours lies from theirs, and r over captioners."""
-    rows, by = [], ["attribute", "classifier", "paper"]
-    for key, part in beside.groupby(by, sort=False):
-        row = dict(zip(by, key, strict=True)) | {"seeds": part["seeds"].min()}
-        row |= {"captioners": len(part), "inside": int(part["inside"].sum())}
-        gap, both = part["difference"], (part["ours"], part["theirs"])
-        row |= {"mean difference": gap.mean(), "largest |difference|": gap.abs().max()}
-        row |= dict(zip(("r", "low", "high"), pearson_interval(*both), strict=True))
-        rows.append(row | {"τ": tau(*both)})
-    return pd.DataFrame(rows)
 
 
 def by_split(runs: Runs, sheet: pd.DataFrame) -> pd.DataFrame:
@@ -236,33 +176,6 @@ def seed_order(splits: pd.DataFrame, draws: int = 999) -> tuple[float, float]:
     options = {"permutation_type": "pairings", "alternative": "greater", "n_resamples": draws}
     found = stats.permutation_test((np.arange(ours.shape[1]),), r, **options, rng=0)
     return float(found.statistic), float(found.pvalue)
-
-
-def unseen(runs: Runs, table5: pd.DataFrame) -> pd.DataFrame:
-    """Test captions that training does not hold word for word, beside Türk et al.'s table 5."""
-    named = runs.frame["captioner"].map(display_names())
-    frame = runs.frame.assign(classifier=labelled(runs.frame), captioner=named)
-    means = {"unseen": ("n_unseen_raw", "mean"), "LIC_M, unseen": ("unseen_raw_score", "mean")}
-    ours = frame.groupby(["classifier", "captioner"]).agg(seeds=("seed", "size"), **means)
-    theirs = table5[["captioner"]].assign(
-        **{"unseen, Türk": _plus_minus(table5, "unseen", "unseen_std")},
-        **{"LIC_M, unseen, Türk": _plus_minus(table5, "lic_m", "std")},
-    )
-    return _ordered(ours.reset_index().merge(theirs, on="captioner"))
-
-
-def declared() -> pd.DataFrame:
-    """How many of the runs on the papers' splits that we mean to record are recorded."""
-    table = grid.progress(grid.read(), read_recorded())
-    return table[table["grid"].str.contains(" upstream, ")]
-
-
-def tables(attribute: str, classifier: str) -> str:
-    """Where the reproductions print LIC of an attribute by a classifier."""
-    theirs = {"gender lstm": 2, "gender bert": 1, "race lstm": 3}
-    second = theirs.get(f"{attribute} {classifier[:4]}")
-    first = f"table {RANKS['attribute'].index(attribute) + 1} of Antequera et al. (2023)"
-    return first + (f" and table {second} of Türk et al. (2023)" if second else "")
 
 
 if __name__ == "__main__":

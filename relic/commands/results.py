@@ -22,7 +22,7 @@ def show(
 ) -> None:
     """Print recorded runs and this machine's, scores in percent."""
     from relic.judge.lic import intervals, lic_table
-    from relic.records.runs import COLUMNS, load_runs, score_table
+    from relic.records.runs import load_runs, score_table
     from relic.records.serve import PLAIN, Runs
 
     frame = load_runs(store_at(store))
@@ -34,7 +34,7 @@ def show(
             raise RelicError(f"no runs with {column} {value!r}", expected=f"one of: {there}")
         frame = frame[frame[column] == value] if value else frame
     if csv:
-        print(frame[COLUMNS].to_csv(index=False), end="")
+        print(frame.to_csv(index=False), end="")
         return
     print("scores in percent\n" + score_table(frame).to_string(index=False))
     paired = Runs(frame).where(**PLAIN).frame

@@ -58,7 +58,7 @@ class Verdict:
         return SYMBOLS[self.word]
 
 
-def judge(found: Interval, *, above: float | None = None, below: float | None = None) -> str:
+def judge(interval: Interval, *, above: float | None = None, below: float | None = None) -> str:
     """The rule, for "more than `above`" or "less than `below`".
 
     >>> judge(Interval(2, 0.5, 3.5), above=0), judge(Interval(2, -1, 5), above=0)
@@ -67,9 +67,9 @@ def judge(found: Interval, *, above: float | None = None, below: float | None = 
     ('refuted', 'supported')
     """
     if above is not None:
-        holds, violated = found.low > above, found.high <= above
+        holds, violated = interval.low > above, interval.high <= above
     elif below is not None:
-        holds, violated = found.high < below, found.low >= below
+        holds, violated = interval.high < below, interval.low >= below
     else:
         raise ValueError("a bound is needed: above or below")
     return SUPPORTED if holds else REFUTED if violated else UNDECIDED  # no interval: undecided
@@ -84,33 +84,27 @@ def verdict(
     whose: str = "",
     n_test: float = float("nan"),
 ) -> Verdict:
-    """A claim on one estimate, or on every one of several: then the weakest decides.
+    """A claim on every one of several estimates, where the weakest decides, or on one (`whose`).
 
     "Every" is supported when each interval satisfies the inequality (intersection-union), refuted when
     one surely violates it after Holm's correction over all.
     """
-    if isinstance(found, Estimate):
-        interval = found.interval()
-        word = judge(interval, above=above, below=below)
-        return Verdict(claim, word, *interval, whose, found.n, n_test, int(word == SUPPORTED), 1)
+    found = {whose: found} if isinstance(found, Estimate) else found
     if not found:
         raise RelicError(f"nothing to judge for: {claim}", expected="at least one captioner")
-    holds = {name: _p(each, above, below) for name, each in found.items()}
-    sign = -1 if above is not None else 1  # without intervals the least mean is the weakest
-    weakest = max(holds, key=lambda n: (np.nan_to_num(holds[n], nan=2), sign * found[n].mean))
-    interval = found[weakest].interval()
     words = {judge(each.interval(), above=above, below=below) for each in found.values()}
+    one_sided = {  # p against the claim
+        name: each.p_above(above) if above is not None else each.p_below(below or 0.0)
+        for name, each in found.items()
+    }
+    sign = -1 if above is not None else 1  # without intervals the least mean is the weakest
+    weakest = max(found, key=lambda n: (np.nan_to_num(one_sided[n], nan=2), sign * found[n].mean))
+    known = np.array([p for p in one_sided.values() if not np.isnan(p)])
     word = SUPPORTED if words == {SUPPORTED} else UNDECIDED
-    known = np.array([p for p in holds.values() if not np.isnan(p)])
-    if len(known) and (holm(1 - known) < LEVEL).any():
-        word = REFUTED
-    surely = int((holm(known) < LEVEL).sum()) if len(known) else 0
-    return Verdict(claim, word, *interval, weakest, found[weakest].n, n_test, surely, len(found))
-
-
-def _p(found: Estimate, above: float | None, below: float | None) -> float:
-    """One-sided p against the claim."""
-    return found.p_above(above) if above is not None else found.p_below(below or 0.0)
+    word = REFUTED if (holm(1 - known) < LEVEL).any() else word
+    surely, seeds = int((holm(known) < LEVEL).sum()), found[weakest].n
+    interval = found[weakest].interval()
+    return Verdict(claim, word, *interval, weakest, seeds, n_test, surely, len(found))
 
 
 def amplification(lic: pd.DataFrame) -> Verdict:
@@ -127,8 +121,8 @@ def gender_minus_race(gender: pd.DataFrame, race: pd.DataFrame, quantity="lic") 
 def less_than_gender(gender: pd.DataFrame, race: pd.DataFrame, quantity: str = "lic") -> Verdict:
     """Claim 3, on LIC_M (`lic_model`: needs no human captions) or on LIC: every captioner."""
     name = {"lic_model": "3 (LIC_M)", "lic": "3 (LIC)"}[quantity]
-    found = gender_minus_race(gender, race, quantity)
-    return verdict(found, CLAIMS[name], above=0, n_test=race["n_test"].mean())
+    apart = gender_minus_race(gender, race, quantity)
+    return verdict(apart, CLAIMS[name], above=0, n_test=race["n_test"].mean())
 
 
 def mean_less_than_gender(gender: pd.DataFrame, race: pd.DataFrame, quantity="lic") -> Estimate:
@@ -136,14 +130,14 @@ def mean_less_than_gender(gender: pd.DataFrame, race: pd.DataFrame, quantity="li
     return mean_over_captioners(gender, quantity).minus(mean_over_captioners(race, quantity))
 
 
-def equalizer(lic: pd.DataFrame, pair: tuple[str, str] | None = None) -> Verdict:
+def equalizer(lic: pd.DataFrame) -> Verdict:
     """Claim 4: the first of a pair amplifies gender more than the second; race and age no more."""
-    first, second = pair or next((p for p in PAIRS if set(p) <= set(lic["captioner"])), PAIRS[0])
+    first, second = next((p for p in PAIRS if set(p) <= set(lic["captioner"])), PAIRS[0])
     bound = {"above": 0} if lic["attribute"].iloc[0] == "gender" else {"below": MARGIN}
-    found, own = difference(lic, first, second), lic["captioner"].isin([first, second])
+    lead, own = difference(lic, first, second), lic["captioner"].isin([first, second])
     claim = f"{first} amplifies gender more than {second}, race and age no more."
     n_test = lic.loc[own, "n_test"].mean()
-    return verdict(found, claim, whose=f"{first} − {second}", n_test=n_test, **bound)
+    return verdict(lead, claim, whose=f"{first} − {second}", n_test=n_test, **bound)
 
 
 def agreement(lic: pd.DataFrame) -> pd.DataFrame:
@@ -162,11 +156,11 @@ def agreement(lic: pd.DataFrame) -> pd.DataFrame:
         if len(names) < 3:
             continue
         x, y = x[names], y[names]
-        found = _true_correlation(x, y)
+        true = _true_correlation(x, y)
         apart = [_opposite(x, y, one, two) for one, two in combinations(names, 2)]
         observed = float(np.corrcoef(x.mean(), y.mean())[0, 1])
-        about = (a, b, len(names), found.mean, found.low, found.high)
-        rows.append((*about, sum(apart), len(apart), observed, min(len(x), len(y))))
+        counts = sum(apart), len(apart), observed, min(len(x), len(y))
+        rows.append((a, b, len(names), *true, *counts))
     columns = "first second captioners correlation low high opposite pairs observed seeds"
     return pd.DataFrame(rows, columns=columns.split())
 
@@ -238,6 +232,6 @@ def _noise(x: pd.DataFrame, y: pd.DataFrame) -> np.ndarray:
 
 def _opposite(x: pd.DataFrame, y: pd.DataFrame, one: str, two: str) -> bool:
     """Do two classifiers surely order two captioners oppositely?"""
-    found = [estimate((values[one] - values[two]).to_numpy()).interval() for values in (x, y)]
-    signs = [int(each.low > 0) - int(each.high < 0) for each in found]
+    apart = [estimate(values[one] - values[two]).interval() for values in (x, y)]
+    signs = [int(each.low > 0) - int(each.high < 0) for each in apart]
     return signs[0] * signs[1] < 0

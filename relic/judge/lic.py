@@ -89,14 +89,16 @@ def image_intervals(runs, wanted: dict[str, dict[str, float]]) -> dict[str, Inte
     return dict(zip(known, ratio_bootstrap(sums, counts, np.array(signs)), strict=True))
 
 
-def model_table(runs) -> pd.DataFrame:
+def model_table(runs, *, seen: str = ALL) -> pd.DataFrame:
     """LIC_M alone, a row a captioner and seed: what needs no human captions."""
     frame = getattr(runs, "frame", runs)
     frame = frame[frame["side"] == "model"]
-    frame = frame.assign(classifier=labelled(frame), seen=ALL)
+    subset = SEEN[seen]
+    score, counted = (f"{subset}_score", f"n_{subset}") if subset else ("score", "n_test")
+    scores = {"lic_model": frame[score], "n_test": frame[counted]}
+    frame = frame.assign(classifier=labelled(frame), seen=seen, **scores)
     frame["captioner"] = _named(runs, frame["captioner"])
-    columns = [*KIND, "captioner", "seed", "lic_model", "n_test"]
-    return frame.rename(columns={"score": "lic_model"})[columns]
+    return frame[[*KIND, "captioner", "seed", "lic_model", "n_test"]]
 
 
 def intervals(lic: pd.DataFrame, quantity: str = "lic") -> pd.DataFrame:

@@ -52,11 +52,11 @@ class Estimate(NamedTuple):
         """One-sided p of "the mean is at least `bound`"."""
         return 1 - self.p_above(bound) if self.error else float(self.mean >= bound)
 
-    def detectable(self, level: float = 0.95, power: float = POWER) -> float:
+    def detectable(self) -> float:
         """The smallest true value above 0 that would be found, with this spread, in 80 % of studies."""
         if not self.df > 0:
             return math.nan
-        return float(special.stdtrit(self.df, [0.5 + level / 2, power]).sum() * self.error)
+        return float(special.stdtrit(self.df, [0.975, POWER]).sum() * self.error)
 
     def minus(self, other: "Estimate") -> "Estimate":
         """Difference of independent estimates, degrees of freedom by Welch and Satterthwaite."""
@@ -118,23 +118,6 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     return np.minimum(adjusted, 1)[np.argsort(order)]
 
 
-def tau(first: Sequence[float], second: Sequence[float]) -> float:
-    """Kendall's τ-b of two rankings."""
-    from scipy import stats  # a second that most need not wait
-
-    return float(stats.kendalltau(first, second).statistic)
-
-
-def pearson_interval(first: Sequence[float], second: Sequence[float]) -> Interval:
-    """Pearson's r with Fisher's 95 % interval, as if the pairs were a random sample.
-
-    >>> [round(value, 2) for value in pearson_interval([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])]
-    [0.9, 0.09, 0.99]
-    """
-    r = float(np.corrcoef(first, second)[0, 1])
-    return _by_fisher(r, 1.0, len(first) - 3)
-
-
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> dict[str, float]:
     """Spearman's ρ with the 95 % interval of Bonett & Wright (2000); none for fewer than five pairs.
 
@@ -143,22 +126,15 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> dict[st
     """
     pairs = np.array([first, second], dtype=float)
     pairs = pairs[:, ~np.isnan(pairs).any(axis=0)]
-    n = pairs.shape[1]
-    if n < 5 or any(len(np.unique(row)) < 2 for row in pairs):
-        return {"rho": math.nan, "low": math.nan, "high": math.nan, "n": n}
-    from scipy import stats
+    n, rho, low, high = pairs.shape[1], math.nan, math.nan, math.nan
+    if n >= 5 and all(len(np.unique(row)) > 1 for row in pairs):
+        from scipy import stats  # a second that most need not wait
 
-    rho = float(stats.spearmanr(*pairs).statistic)
-    _, low, high = _by_fisher(rho, 1 + rho**2 / 2, n - 3)
+        rho = float(stats.spearmanr(*pairs).statistic)
+        if abs(rho) < 1:
+            reach = float(special.ndtri(0.975)) * math.sqrt((1 + rho**2 / 2) / (n - 3))
+            low, high = math.tanh(math.atanh(rho) - reach), math.tanh(math.atanh(rho) + reach)
     return {"rho": rho, "low": low, "high": high, "n": n}
-
-
-def _by_fisher(found: float, variance: float, df: int) -> Interval:
-    if df < 1 or not abs(found) < 1:
-        return Interval(found, math.nan, math.nan)
-    reach = float(special.ndtri(0.975)) * math.sqrt(variance / df)
-    low, high = np.tanh(np.arctanh(found) + np.array([-reach, reach]))
-    return Interval(found, float(low), float(high))
 
 
 def ratio_bootstrap(
@@ -169,16 +145,16 @@ def ratio_bootstrap(
     `sums` and `counts`: images by mean; `signs`: one row a wanted sum. An image keeps all its scores
     (of several seeds) when it is drawn: images, not scores, are sampled (cluster bootstrap).
     """
-    rng, n, found = np.random.default_rng(seed), len(sums), []
+    rng, n, drawn = np.random.default_rng(seed), len(sums), []
     signs = np.atleast_2d(np.asarray(signs, dtype=float))
 
     def value(weights: np.ndarray) -> np.ndarray:
         return (weights @ sums / (weights @ counts)) @ signs.T
 
     for start in range(0, draws, 250):
-        drawn = rng.integers(n, size=(min(250, draws - start), n))
-        times = [np.bincount(row, minlength=n) for row in drawn]
-        found.append(value(np.array(times, dtype="float32")))
-    low, high = np.nanquantile(np.concatenate(found), [0.025, 0.975], axis=0)
+        images = rng.integers(n, size=(min(250, draws - start), n))
+        times = [np.bincount(row, minlength=n) for row in images]
+        drawn.append(value(np.array(times, dtype="float32")))
+    low, high = np.nanquantile(np.concatenate(drawn), [0.025, 0.975], axis=0)
     means = value(np.ones((1, n)))[0]
     return [Interval(*map(float, each)) for each in zip(means, low, high, strict=True)]

@@ -24,15 +24,11 @@ MAIN = "linear"  # the primary family: the classifier that everything is recorde
 def papers(attribute: str = "") -> pd.DataFrame:
     """The papers' tables as lic tables with `source`: means and standard deviations over ten splits."""
     lic, keys = published("lic"), ["source", "attribute", "classifier", "captioner"]
-    plain = lic[lic["variant"].isna()]
-    wide = plain.pivot_table(index=keys, columns="metric", values=["mean", "std"])
-    columns = {
-        "lic_model": ("mean", "LIC_M"),
-        "lic_data": ("mean", "LIC_D"),
-        "lic": ("mean", "LIC"),
-    }
-    columns |= {"std_model": ("std", "LIC_M"), "std_data": ("std", "LIC_D")}
-    frame = pd.DataFrame({name: wide[place] for name, place in columns.items()}).reset_index()
+    wide = lic[lic["variant"].isna()].pivot_table(["mean", "std"], keys, "metric")
+    mean, std = wide["mean"], wide["std"]
+    parts = {"lic_model": mean["LIC_M"], "lic_data": mean["LIC_D"], "lic": mean["LIC"]}
+    parts |= {"std_model": std["LIC_M"], "std_data": std["LIC_D"]}
+    frame = pd.DataFrame(parts).reset_index()
     return _published(frame.assign(seed=pd.NA, n_seeds=PAPER_SEEDS), attribute)
 
 
@@ -61,12 +57,6 @@ def ours() -> pd.DataFrame:
     return lic_table(runs[runs["recipe"] != "tuned"]).assign(source=OURS)
 
 
-def everything() -> pd.DataFrame:
-    """Lic tables of all sources, told apart by `source`."""
-    parts = [ours(), papers(), spreadsheet()]
-    return pd.concat([part.astype({"seed": "Int64"}) for part in parts], ignore_index=True)
-
-
 def _other_recipes(classifiers: Iterable[str]) -> list[str]:
     """Those that are another recipe of one that is there: not a classifier of their own.
 
@@ -78,8 +68,11 @@ def _other_recipes(classifiers: Iterable[str]) -> list[str]:
 
 
 def judge_all(lic: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Every claim on every source and classifier that can carry it: a row each."""
-    lic, by, rows = everything() if lic is None else lic, ["source", *KIND], []
+    """Every claim on every source and classifier that can carry it: a row each. All sources by default."""
+    if lic is None:
+        sources = [ours(), papers(), spreadsheet()]
+        lic = pd.concat([each.astype({"seed": "Int64"}) for each in sources], ignore_index=True)
+    by, rows = ["source", *KIND], []
 
     def add(claim: str, part: pd.DataFrame, verdict: claims.Verdict, **differs) -> None:
         kind = part.iloc[0][by].to_dict() | differs

@@ -25,14 +25,6 @@ def _listed() -> dict:
     return yaml.safe_load(paths.PRIVACY.read_text(encoding="utf-8"))
 
 
-def columns(name: str) -> list[str] | None:
-    """Columns that a file may have; None for a file that is not listed."""
-    for pattern, listed in _listed()["files"].items():
-        if fnmatch(name, pattern):
-            return [c for item in listed for c in (item if isinstance(item, list) else [item])]
-    return None
-
-
 def like_a_caption(text: str) -> bool:
     """Does a cell read like a caption, and is no description that the list names?
 
@@ -55,14 +47,15 @@ def problems(directory: Path = paths.RESULTS) -> list[str]:
 
 
 def _of_file(file: Path, name: str) -> list[str]:
-    wanted = columns(name)
-    if wanted is None:
+    listed = next((c for pattern, c in _listed()["files"].items() if fnmatch(name, pattern)), None)
+    if listed is None:
         return [f"{name}: a file that relic/records/privacy.yml does not list"]
     try:
         parquet = file.suffix == ".parquet"
         frame = pd.read_parquet(file) if parquet else pd.read_csv(file, low_memory=False)
     except (OSError, ValueError) as error:  # pandas' and pyarrow's own errors are ValueErrors
         return [f"{name} cannot be read: {error}"]
+    wanted = [c for item in listed for c in (item if isinstance(item, list) else [item])]
     unknown = [column for column in frame if column not in wanted]
     found = [f"{name}: column {c!r} is not listed in relic/records/privacy.yml" for c in unknown]
     quoted = _listed()["quoted"].get(name, {})

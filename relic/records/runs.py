@@ -21,15 +21,11 @@ from relic.whole import write_whole
 
 OWN = "own"  # the `source` of runs in this machine's store
 DESCRIPTION = list(Run.__dataclass_fields__)
-COLUMNS = (  # of `relic results show --csv`
-    "source corpus attribute captioner side caption_set labels size caption_index vocabulary split seed "
-    "classifier recipe batching encoder score accuracy auc unseen_score n_train n_test n_unseen seconds"
-).split()
 TEXT = [name for name in DESCRIPTION if Run.__dataclass_fields__[name].type not in (int, bool)]
 UNCHANGED = [name for name in DESCRIPTION if name not in ("fingerprint", "code")]  # what was asked
+NEEDED = [*DESCRIPTION, "score", "n_test", "key"]
 ORDER = "attribute classifier recipe split side captioner caption_set vocabulary".split()
 ORDER += ["labels", "size", "caption_index", "seed", "key"]
-ALIKE = "source corpus attribute classifier recipe encoder split labels size".split()
 OUTCOMES = {"key": "str", "image_id": "int64", "score": "float32"}
 OUTCOMES |= {"unseen_raw": "bool", "unseen": "bool"}
 _NO_OUTCOMES = pd.DataFrame(columns=list(OUTCOMES)).astype(OUTCOMES)
@@ -89,7 +85,7 @@ def read_recorded(directory: Path = paths.RESULTS) -> pd.DataFrame:
     """Recorded runs; an empty frame where nothing is recorded."""
     file = directory / "runs.csv"
     if not file.exists():
-        return pd.DataFrame(columns=[*DESCRIPTION, "score", "key"])
+        return pd.DataFrame(columns=NEEDED)
     return _read(file, file.stat().st_mtime_ns).copy(deep=False)
 
 
@@ -97,7 +93,7 @@ def read_recorded(directory: Path = paths.RESULTS) -> pd.DataFrame:
 def _read(file: Path, _changed: int) -> pd.DataFrame:
     """Read once: a page asks many times."""
     frame = pd.read_csv(file, dtype=dict.fromkeys([*TEXT, "key"], "str"), keep_default_na=True)
-    missing = [name for name in [*DESCRIPTION, "score", "key"] if name not in frame]
+    missing = [name for name in NEEDED if name not in frame]
     if missing:
         found = f"{file} lacks the columns {', '.join(missing)}"
         raise RelicError(found, mend="git checkout results/")
@@ -110,12 +106,10 @@ def read_outcomes(directory: Path = paths.RESULTS) -> pd.DataFrame:
     return pd.read_parquet(file) if file.exists() else _NO_OUTCOMES
 
 
-def load_runs(store: Store | None = None, directory: Path = paths.RESULTS) -> pd.DataFrame:
+def load_runs(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     """Recorded runs and a store's alike, told apart by `source`."""
-    frames = [read_recorded(directory).assign(source=RECORDED)]
-    frames += [own_frame(store)] if store is not None else []
-    frame = pd.concat([frame for frame in frames if len(frame)] or [pd.DataFrame(columns=COLUMNS)])
-    return frame[[*COLUMNS, *(c for c in frame if c not in COLUMNS)]].reset_index(drop=True)
+    frames = [read_recorded(directory).assign(source=RECORDED), own_frame(store)]
+    return pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
 
 
 def own_frame(store: Store, runs: list[Run] | None = None) -> pd.DataFrame:
@@ -130,12 +124,12 @@ def own_frame(store: Store, runs: list[Run] | None = None) -> pd.DataFrame:
 
 def score_table(runs: pd.DataFrame) -> pd.DataFrame:
     """Mean score of runs that differ in nothing but seed and human caption."""
-    groups = [*ALIKE, "side", "captioner", "caption_set", "vocabulary", "n_test"]
-    table = runs.groupby(groups, dropna=False)["score"].agg(["count", "mean", "std"]).reset_index()
+    fields = ["source", *UNCHANGED, "n_test"]
+    alike = [name for name in fields if name not in ("seed", "caption_index")]
+    table = runs.groupby(alike, dropna=False)["score"].agg(["count", "mean", "std"]).reset_index()
     table = table.rename(columns={"count": "runs", "std": "std over runs"}).round(2)
-    always = {"captioner", "n_test", "runs", "mean", "std over runs"}
-    differ = table.columns[table.nunique(dropna=False) > 1]  # the others say the same in every row
-    return table[[c for c in table if c in always or c in differ]]
+    same = [name for name in alike if table[name].nunique(dropna=False) == 1]
+    return table.drop(columns=[name for name in same if name not in ("captioner", "n_test")])
 
 
 def check(directory: Path = paths.RESULTS) -> list[str]:

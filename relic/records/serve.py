@@ -8,7 +8,7 @@ run whose captions read otherwise than the recorded one's is trained here.
 import html
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 
 import pandas as pd
@@ -28,6 +28,7 @@ from relic.data.load import GET
 from relic.data.load import load_corpus as load_captions
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
+from relic.measure.classifiers.base import RECIPES
 from relic.measure.runs import Run, complete, describe
 from relic.measure.splits import PAPER_SEEDS
 from relic.measure.store import Store
@@ -52,6 +53,7 @@ class RecordedCorpus:
     attribute: Attribute
     images: str = ""  # an image set; all by default
     synthetic: bool = False
+    fingerprint: str = "not here: served from the record"
 
     @property
     def name(self) -> str:
@@ -65,21 +67,13 @@ class RecordedCorpus:
         return [*papers, *(captioners_of(self.images) if self.images else ())]
 
     @cached_property
-    def _counts(self) -> pd.DataFrame:
-        labels = read_table("since" if self.images else "data", "labels")
-        kept = labels["attribute"] == self.attribute.name
-        return labels[kept & (labels["corpus"] == self.name) if self.images else kept]
-
-    @property
     def coverage(self) -> str:
         """How far human captions reach, in words."""
-        covered, images = (int(self._counts[c].sum()) for c in ("with human captions", "images"))
+        labels = read_table("since" if self.images else "data", "labels")
+        labels = labels[labels["attribute"] == self.attribute.name]
+        labels = labels[labels["corpus"] == self.name] if self.images else labels
+        covered, images = (int(labels[c].sum()) for c in ("with human captions", "images"))
         return f"human captions for {covered:,} of {images:,} images"
-
-    @property
-    def fingerprint(self) -> str:
-        """Nobody can tell without the captions."""
-        return "not here: served from the record"
 
     def __getattr__(self, name: str):
         raise RelicError(
@@ -188,7 +182,17 @@ def runs(
     fields of a run (`split`, `caption_set`, `vocabulary`, `labels`, `size`, `recipe`, `encoder`), each
     a value or a list.
     """
-    names, kinds = list(captioners or corpus.captioners), _list(classifier)
+    names, kinds, seeds = list(captioners or corpus.captioners), _list(classifier), list(seeds)
+    if not seeds:
+        raise RelicError(
+            f"{corpus.name}, {corpus.attribute.name}: {', '.join(kinds)}: no split is recorded for every captioner",
+            expected="a recorded classifier (linear is complete), or seeds to train",
+            mend=f"{GET}, and name the seeds",
+        )
+    if isinstance(corpus, Corpus):
+        described = partial(describe, corpus)
+    else:
+        described = partial(complete, corpus.name, corpus.attribute.name)
     lists, wanted = {field: _list(value) for field, value in choices.items()}, []
     for name, side, kind, seed in product(names, sides, kinds, seeds):
         given = {"classifier": [kind], "seed": [seed], "side": [side]} | lists
@@ -196,8 +200,30 @@ def runs(
             turn = _turn(kind, seed) if caption_indices is None else list(caption_indices)
             given |= {"caption_index": turn, "caption_set": ["standard"]}
         for values in product(*given.values()):
-            wanted.append(_describe(corpus, name, **dict(zip(given, values, strict=True))))
+            wanted.append(described(name, **dict(zip(given, values, strict=True))))
     return serve(corpus, list(dict.fromkeys(wanted)), workers=workers, progress=progress)
+
+
+def splits(
+    corpus: AnyCorpus,
+    classifier: str = "linear",
+    seeds: Iterable[int] = (),
+    *,
+    captioners: Iterable[str] = (),
+    sides: Iterable[str] = ("model", "human"),
+    size: int = 0,
+) -> list[int]:
+    """The splits of a page: those asked for, else all that are recorded for every captioner.
+
+    The embedded corpus has no record: 0, 12 and 100.
+    """
+    if seeds or corpus.synthetic:
+        return list(seeds or PAPER_SEEDS[:3])
+    names, recipe = list(captioners or corpus.captioners), RECIPES[classifier]
+    kind = {"attribute": corpus.attribute.name, "classifier": classifier, "recipe": recipe}
+    counts = recorded(**kind, captioner=names, size=size).frame.groupby(["side", "seed"]).size()
+    wanted = {"model": len(names), "human": len(names) * len(_turn(classifier, 0))}
+    return [s for s in PAPER_SEEDS if all(counts.get((k, s), 0) >= wanted[k] for k in sides)]
 
 
 def _list(value) -> list:
@@ -211,36 +237,32 @@ def _turn(classifier: str, seed: int) -> list[int]:
     return [(PAPER_SEEDS.index(seed) if seed in PAPER_SEEDS else seed) % 5]
 
 
-def _describe(corpus: AnyCorpus, captioner: str, classifier: str, **options) -> Run:
-    if isinstance(corpus, Corpus):
-        return describe(corpus, captioner, classifier, **options)
-    return complete(corpus.name, corpus.attribute.name, captioner, classifier, **options)
-
-
 def serve(corpus: AnyCorpus, wanted: list[Run], *, workers: int = 0, progress: bool = True) -> Runs:
     """The wanted runs: recorded, else in the store, else computed now."""
     store, known = Store(paths.runs()), read_recorded().assign(source=RECORDED)
-    asked = known[UNCHANGED].itertuples(index=False, name=None)
-    places, marks = {each: at for at, each in enumerate(asked)}, known["fingerprint"].tolist()
-    at = [places.get(tuple(getattr(run, name) for name in UNCHANGED)) for run in wanted]
-    pairs = list(zip(wanted, at, strict=True))
-    found = [i for run, i in pairs if i is not None and run.fingerprint in ("", marks[i])]
-    missing = [r for r, i in pairs if i is None or r.fingerprint not in ("", marks[i])]
-    frames = [known.iloc[found]] if found else []
+    descriptions = known[UNCHANGED].itertuples(index=False, name=None)
+    places = {description: at for at, description in enumerate(descriptions)}
+    fingerprints, rows, missing = known["fingerprint"].tolist(), [], []
+    for run in wanted:
+        at = places.get(tuple(getattr(run, name) for name in UNCHANGED))
+        if at is not None and run.fingerprint in ("", fingerprints[at]):
+            rows.append(at)
+        else:
+            missing.append(run)
+    frames = [known.iloc[rows]] if rows else []
     if missing:
         if not isinstance(corpus, Corpus):
-            raise _absent(corpus, missing, len(wanted))
+            raise _absent(missing, len(wanted), known)
         sweep(corpus, missing, store, workers=workers, progress=progress)
         frames.append(own_frame(store, missing))
     return Runs(pd.concat(frames, ignore_index=True), store)
 
 
-def _absent(corpus: AnyCorpus, missing: list[Run], wanted: int) -> RelicError:
-    first, frame = missing[0], read_recorded()
-    same = {name: [getattr(first, name)] for name in ("corpus", "attribute", "classifier")}
-    same |= {"split": [first.split], "side": [first.side]}
-    alike = frame[frame[list(same)].isin(same).all(axis=1)]
-    seeds = ", ".join(map(str, sorted(set(alike["seed"])))) or "none"
+def _absent(missing: list[Run], wanted: int, known: pd.DataFrame) -> RelicError:
+    first = missing[0]
+    same = ("corpus", "attribute", "classifier", "split", "side")
+    alike = Runs(known).where(**{name: getattr(first, name) for name in same}).frame
+    seeds = ", ".join(map(str, sorted(alike["seed"].unique()))) or "none"
     return RelicError(
         f"{len(missing)} of {wanted} runs are not recorded, and the real captions are not here to train them; "
         f"the first: {first.attribute}, {first.captioner}, {first.side} captions, {first.classifier}, seed {first.seed}",

@@ -38,19 +38,17 @@ def write_record(name: str, part: str, frame: pd.DataFrame) -> Path:
 
 def read_record(name: str) -> pd.DataFrame:
     """All parts of a record as one frame with `source`; empty where nothing is recorded."""
-    frames = [read_part(file) for file in sorted(home(name).glob("*.csv"))]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+    frames = [read_table(name, file.stem) for file in sorted(home(name).glob("*.csv"))]
+    return (
+        pd.concat(frames, ignore_index=True).assign(source=RECORDED) if frames else pd.DataFrame()
+    )
 
 
 def read_table(name: str, part: str) -> pd.DataFrame:
     """One recorded table, `results/NAME/PART.csv`."""
-    return read_part(home(name) / f"{part}.csv").drop(columns="source")
-
-
-def read_part(file: Path) -> pd.DataFrame:
-    """One recorded CSV, marked as recorded."""
+    file = home(name) / f"{part}.csv"
     try:
-        return pd.read_csv(file).assign(source=RECORDED)
+        return pd.read_csv(file)
     except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
         found, expected = f"{file} cannot be read: {error}", "a CSV of recorded numbers"
         raise RelicError(found, expected=expected, mend="git checkout results/") from error

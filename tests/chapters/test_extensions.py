@@ -5,17 +5,10 @@ import pandas as pd
 import pytest
 
 import relic
-from relic.chapters import extensions, papers
+from relic.chapters import extensions
 from relic.data.planted import planted_corpus
-from relic.errors import RelicError
 from relic.judge.stats import SHARED
-from relic.measure.splits import PAPER_SEEDS
 from relic.records.serve import Runs
-
-PAPER_UNSEEN = {  # METHODS: unseen as written, mean over the papers' ten splits
-    "NIC": 231, "SAT": 296, "FC": 133, "Att2in": 214, "UpDn": 279, "Transformer": 454, "OSCAR": 372,
-    "NIC+": 133, "NIC+Equalizer": 137,
-}  # fmt: skip
 
 
 def run(side, score, seed=0, captioner="oscar", **more):
@@ -101,17 +94,6 @@ def test_judged_says_who_decides():
     assert table["LIC"].tolist() == pytest.approx([6.1, -4.9])
 
 
-def test_shares_of_seen_captions():
-    rows = [
-        run("model", 50.0, 0),
-        run("model", 50.0, 1, n_unseen=20),
-        run("human", 44.0, n_unseen=99),
-    ]
-    shares = extensions.seen_shares(made(*rows)).iloc[0]
-    assert shares["as written"] == 50
-    assert shares["as read, masked"] == 70  # 60 and 80 %
-
-
 def test_the_mean_of_folds_is_as_wide_as_its_captioners():
     model = [("sat", 0, 50.0), ("sat", 1, 52.0), ("oscar", 0, 60.0), ("oscar", 1, 56.0)]
     rows = [run("model", score, fold, name) for name, fold, score in model]
@@ -123,42 +105,6 @@ def test_the_mean_of_folds_is_as_wide_as_its_captioners():
     assert (found.df, found.n) == (1, 2)
 
 
-def test_unseen_model_scores():
-    lic = extensions.unseen_model(made(run("model", 50.0), run("human", 44.0)))
-    assert lic[["lic_model", "n_test", "seen"]].to_numpy().tolist() == [
-        [45.0, 50, "unseen as written"]
-    ]
-
-
-def test_masked_images_by_hand():
-    scores = {
-        "unmasked": (45.0, 47.0),
-        "masked_person": (35.0, 39.0),
-        "masked_seg_person": (41.0, 41.0),
-    }
-    rows = [
-        run("model", s, n, caption_set=key)
-        for key, two in scores.items()
-        for n, s in enumerate(two)
-    ]
-    rows += [
-        run("model", 55.0, n, "sat", caption_set=key) for key in list(scores)[:2] for n in (0, 1)
-    ]
-    table = extensions.masked_table(made(*rows)).set_index(["captioner", "masked"])
-    assert table.loc[("OSCAR", "person, box"), ["lic_model", "change"]].tolist() == [37, -9]
-    assert table.loc[("OSCAR", "person, box"), "kept"] == pytest.approx(100 * 12 / 21)
-    assert table.loc[("OSCAR", "person, outline"), "kept"] == pytest.approx(100 * 16 / 21)
-    assert table.loc[("SAT", "person, box"), "kept"] == 100
-    assert ("SAT", "person, outline") not in table.index
-
-
-def test_who_has_no_masked_images():
-    corpus = planted_corpus("gender", images=600)
-    for captioner in ("planted_lot", "nic"):
-        with pytest.raises(RelicError, match="masked images"):
-            extensions.masked_runs(corpus, captioner, "linear", [0])
-
-
 def test_human_captions_under_three_vocabularies():
     corpus = planted_corpus("gender", images=600)
     shown = extensions.aligned(corpus, "planted_lot")
@@ -166,35 +112,3 @@ def test_human_captions_under_three_vocabularies():
     assert unknown["captioner's"] > unknown["human-top-n"] > unknown["none"] == 0
     assert shown["none"].str.contains("genderword").any()
     assert not shown["caption"].str.contains("genderword").any()
-
-
-def test_all_and_unseen_and_grouped_are_four_tables(tmp_path, monkeypatch):
-    monkeypatch.setenv("RELIC_RUNS", str(tmp_path))
-    corpus, asked = (
-        planted_corpus("gender", images=600),
-        {"caption_indices": [0], "progress": False},
-    )
-    random = relic.runs(corpus, ["planted_lot"], seeds=[0, 1], **asked)
-    grouped = relic.runs(corpus, ["planted_lot"], seeds=range(10), split="grouped", **asked)
-    tables = extensions.seen_tables(random, grouped)
-    assert list(tables) == ["all", "unseen as written", "unseen", "grouped"]
-    assert tables["grouped"]["n_test"].sum() == 2 * (corpus.labels == 1).sum()
-    assert (tables["unseen"]["n_test"] <= tables["unseen as written"]["n_test"]).all()
-    assert tables["unseen as written"]["n_test"].sum() < tables["all"]["n_test"].sum()
-
-
-def test_unseen_counts_are_those_of_turk_et_al(monkeypatch):
-    monkeypatch.delenv("RELIC_DATA", raising=False)
-    done = papers.protocol(relic.load_corpus("gender"), "linear", PAPER_SEEDS)
-    assert done.frame.query("captioner == 'nic'")["caption_set"].unique().tolist() == ["th10"]
-    table = extensions.beside_turk({"linear": done}).set_index("captioner")
-    assert table["linear: unseen"].to_dict() == pytest.approx(PAPER_UNSEEN, abs=3)
-    assert (table["linear: change"] < 0).all()
-    assert table["unseen, Türk"].to_dict() == pytest.approx(PAPER_UNSEEN, abs=2)
-
-
-def test_relic_by_vocabulary():
-    table = extensions.vocabulary_papers().set_index(["captioner", "classifier"])
-    assert table.loc[("NIC+", "LSTM"), "LIC, human-top-n"] == -0.2
-    assert table.loc[("NIC+", "LSTM"), "LIC, captioner's"] == 0.9
-    assert table.loc[("NIC+", "BERT-ft"), "LIC, human-top-n"] == -2.4

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import relic
-from relic.chapters import papers
+from relic.chapters import figures, papers
 from relic.errors import RelicError
 from relic.measure.splits import PAPER_SEEDS
 from relic.records.published import CELL, published
@@ -51,26 +51,26 @@ def test_levels_differ_for_bert_pre_and_lic_does_not(cells):
     assert beyond.loc["LIC"].tolist() == [2, 126]
     assert beyond.loc[["LIC_M", "LIC_D"], "sum"].tolist() == [27, 28]
     assert set(pairs.loc[pairs["beyond"], "classifier"]) == {"bert-pre"}
-    table = papers.within(pairs).set_index(["papers", "classifier"])
-    assert table.loc[("Hirota – Antequera", "bert-pre")].tolist() == [
-        "0 of 18",
-        "0 of 18",
-        "17 of 18",
-    ]
 
 
-def test_cells_stand_side_by_side_in_the_papers_order(cells):
-    table = papers.side_by_side(cells)
-    assert len(table) == (2 * 9 + 4) * 3 * 3
-    assert table["captioner"].iloc[0] == "NIC"
-    row = table.set_index(CELL).loc[("race", "lstm", "NIC+Equalizer", "LIC_M")]
-    assert row.tolist() == ["34.5 ± 2.8", "35.1 ± 2.3", "33.2 ± 2.2"]
-    assert table.set_index(CELL).loc[("race", "bert-ft", "NIC", "LIC_M"), "Türk"] == "–"
+def test_cells_come_in_the_papers_order_as_the_papers_print_them(cells):
+    assert len(cells.drop_duplicates(CELL)) == (2 * 9 + 4) * 3 * 3
+    assert cells.iloc[0][CELL].tolist() == ["gender", "lstm", "NIC", "LIC_M"]
+    shown = cells.assign(value=papers.plus_minus(cells, "mean")).set_index(CELL)
+    row = shown.loc[("race", "lstm", "NIC+Equalizer", "LIC_M")].set_index("source")["value"]
+    assert row.to_dict() == {
+        "hirota2022": "34.5 ± 2.8",
+        "relic2023": "35.1 ± 2.3",
+        "turk2023": "33.2 ± 2.2",
+    }
 
 
 def test_the_figure_fills_what_lies_beyond(cells):
-    pairs = papers.pairs(cells)
-    axes = papers.difference_figure(pairs[pairs["attribute"] == "gender"], ["LIC", "LIC_M"])
+    pairs = papers.pairs(cells).query("attribute == 'gender' and source_first == 'hirota2022'")
+    pairs = pairs[pairs["metric"].isin(["LIC", "LIC_M"])]
+    pairs = pairs.assign(source=pairs["source_second"], within=~pairs["beyond"])
+    look = {"value": "difference", "xlabel": "points", "hollow": "within"}
+    axes = figures.by_paper(pairs, "classifier", "metric", **look)
     filled = {
         panel.get_title(): sum(
             len(line.get_xdata())
@@ -120,15 +120,6 @@ def test_turk_truncates_but_for_three_cells(cells):
     assert len(off) == 3
 
 
-def test_claim_3_holds_in_print_for_lic_m_and_not_for_lic(cells):
-    gap = papers.race_and_gender(cells)
-    assert (gap.loc[gap["metric"] == "LIC_M", "race"] == "lower").sum() == 63
-    lic = gap[gap["metric"] == "LIC"].set_index(["source", "classifier"])
-    assert lic["race"].value_counts().to_dict() == {"lower": 47, "higher": 15, "equal": 1}
-    lstm = lic.loc[("relic2023", "lstm")].set_index("captioner")["race − gender"]
-    assert lstm[["NIC", "Att2in", "NIC+"]].tolist() == [1.8, 1.3, 0.0]
-
-
 # Their protocol
 
 
@@ -168,25 +159,6 @@ def test_ours_beside_theirs_by_hand(runs, theirs):
     assert len(table) == 3 + 2
 
 
-def test_a_row_a_captioner_names_the_papers_it_lies_outside_of(runs, theirs):
-    beside = papers.beside(runs.where(classifier="lstm"), theirs)
-    table = papers.captioner_rows(beside).set_index("captioner")
-    assert table.loc["NIC", ["ours", "Hirota", "Antequera"]].tolist() == ["42.0 ± 1.4", "40.0 ± 3.0", "44.0 ± 1.0"]  # fmt: skip
-    assert table["outside the spread of"].tolist() == ["Antequera", ""]
-    assert table.loc["NIC", "ours − Antequera"] == -2.0
-
-
-def test_agreement_over_captioners():
-    beside = pd.DataFrame({
-        "attribute": "gender", "classifier": "lstm", "paper": "Antequera", "seeds": 3,
-        "ours": [1.0, 2.0, 3.0, 4.0, 5.0], "theirs": [1.0, 2.0, 3.0, 5.0, 4.0],
-        "difference": [0.0, 0.0, 0.0, -1.0, 1.0], "inside": [True, True, True, False, False],
-    })  # fmt: skip
-    row = papers.agreement(beside).iloc[0]
-    assert (row["inside"], row["captioners"], row["largest |difference|"]) == (3, 5, 1.0)
-    assert (round(row["r"], 2), round(row["low"], 2), round(row["τ"], 2)) == (0.9, 0.09, 0.8)
-
-
 def sheet(values):
     """Türk et al.'s spreadsheet for NIC: row k is the k-th seed."""
     rows = [{"seed": k, "lic_model": value} for k, value in enumerate(values)]
@@ -210,13 +182,6 @@ def test_the_order_of_seeds_is_told_from_any_other():
     assert p > 0.02
 
 
-def test_unseen_captions_beside_table_5(runs):
-    table = papers.unseen(runs.where(classifier="lstm"), published("unseen_captions"))
-    nic = table.set_index("captioner").loc["NIC"]
-    assert (nic["unseen"], nic["LIC_M, unseen"], nic["seeds"]) == (106.0, 37.0, 2)
-    assert (nic["unseen, Türk"], nic["LIC_M, unseen, Türk"]) == ("231 ± 17", "40.0 ± 1.9")
-
-
 def test_nic_reads_the_file_of_the_papers_script():
     def sets(attribute, classifier):
         frame = papers.protocol(relic.load_corpus(attribute), classifier, [0]).frame
@@ -234,10 +199,10 @@ def test_nic_reads_the_file_of_the_papers_script():
 def test_recorded_splits_are_turks_by_their_unseen_counts():
     """Ten seeds of upstream splits give table 5's counts to within three captions."""
     linear = papers.protocol(relic.load_corpus("gender"), "linear", [])
-    table = papers.unseen(linear, published("unseen_captions"))
-    printed_counts = table["unseen, Türk"].str.split(" ± ").str[0].astype(float)
-    assert len(table) == 9
-    assert (table["unseen"] - printed_counts).abs().max() < 3
+    ours = relic.model_table(linear, seen="unseen as written").groupby("captioner")["n_test"].mean()
+    table5 = published("unseen_captions").set_index("captioner")["unseen"]
+    assert len(table5) == 9
+    assert ours.to_dict() == pytest.approx(table5.to_dict(), abs=3)
 
 
 def test_recorded_splits_go_with_turks_rows():
@@ -246,9 +211,3 @@ def test_recorded_splits_go_with_turks_rows():
     r, p = papers.seed_order(splits, draws=199)
     assert r > 0.5
     assert p <= 0.01
-
-
-def test_declared_runs_are_counted():
-    table = papers.declared().set_index(["grid", "attribute"])
-    assert len(table) == 5
-    assert (table["recorded"] <= table["of"]).all()

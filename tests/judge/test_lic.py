@@ -53,6 +53,15 @@ def test_a_seed_with_one_side_only_is_left_out_of_the_difference_but_not_of_lic_
     assert model_table(frame)["lic_model"].tolist() == [50, 51]
 
 
+def test_lic_model_on_unseen_captions_is_the_runs_own_score():
+    own = {"unseen_raw_score": 45.0, "n_unseen_raw": 2, "unseen_score": 30.0, "n_unseen": 1}
+    frame = pd.DataFrame([run("model", 50.0, **own), run("human", 44.0, **own)])
+    columns = ["lic_model", "n_test", "seen"]
+    raw, masked = (model_table(frame, seen=s) for s in ("unseen as written", "unseen"))
+    assert raw[columns].to_numpy().tolist() == [[45.0, 2, "unseen as written"]]
+    assert masked[columns].to_numpy().tolist() == [[30.0, 1, "unseen"]]
+
+
 def test_bits_are_one_less_the_cross_entropy_in_bits():
     half = 0.6931471805599453 / 2  # half a bit, in nats
     frame = pd.DataFrame([run("model", 50.0, log_loss=half), run("human", 44.0, log_loss=2 * half)])

@@ -80,11 +80,6 @@ def test_race_oscar_has_nine_pairs():
     assert estimates(per_seed("race", "lstm"))["OSCAR"].n == 9
 
 
-def test_tau():
-    # one swap of neighbours in four: 5 pairs alike, 1 not
-    assert stats.tau([1, 2, 3, 4], [2, 1, 3, 4]) == pytest.approx(4 / 6)
-
-
 def test_welch_by_hand():
     # errors 3 and 4, df 9 and 9: error 5, df 5^4 / (3^4 / 9 + 4^4 / 9)
     found = Estimate(10, 3, 9, 10).minus(Estimate(4, 4, 9, 10))

@@ -29,36 +29,35 @@ def frame(*rows):
 
 
 def test_a_grid_is_every_combination(tmp_path):
-    (part,) = write(tmp_path, one=PART | {"seed": [0, 12, 100]})
-    assert len(part.runs()) == 6
-    told = dict(zip(declared.DEFAULTS, part.runs()[0], strict=True))
-    assert (told["split"], told["side"], told["seed"]) == ("paired", "model", 0)
+    runs = write(tmp_path, one=PART | {"seed": [0, 12, 100]})
+    assert len(runs) == 6
+    assert runs.iloc[0][["split", "side", "seed"]].tolist() == ["paired", "model", 0]
 
 
 def test_together_goes_in_step(tmp_path):
     step = {"seed": [0, 12], "caption_index": [0, 1]}
-    (part,) = write(tmp_path, one=PART | {"side": "human", "caption_index": 4, "together": step})  # fmt: skip
-    names = list(declared.DEFAULTS)
-    seed, index = names.index("seed"), names.index("caption_index")
-    assert {(run[seed], run[index]) for run in part.runs()} == {(0, 0), (12, 1)}
-    assert len(part.runs()) == 4
+    runs = write(tmp_path, one=PART | {"side": "human", "caption_index": 4, "together": step})
+    assert set(zip(runs["seed"], runs["caption_index"], strict=True)) == {(0, 0), (12, 1)}
+    assert len(runs) == 4
 
 
 def test_missing_partial_and_outside(tmp_path):
-    whole, some = write(tmp_path, whole=PART, some=PART | {"status": "partial", "seed": 12})
+    both = write(tmp_path, whole=PART, some=PART | {"status": "partial", "seed": 12})
     nic, sat = ({"attribute": "gender", "captioner": c, "classifier": "linear"} for c in ("nic", "sat"))  # fmt: skip
-    assert declared.problems([whole, some], frame(nic, sat)) == []
-    (missing,) = declared.problems([whole, some], frame(nic, nic | {"seed": 12}))
+    assert declared.problems(both, frame(nic, sat)) == []
+    (missing,) = declared.problems(both, frame(nic, nic | {"seed": 12}))
     assert missing.startswith("whole: 1 of 2 runs are missing")
     assert "captioner sat" in missing
-    (outside,) = declared.problems([whole, some], frame(nic, sat, sat | {"seed": 7}))
+    (outside,) = declared.problems(both, frame(nic, sat, sat | {"seed": 7}))
     assert "1 runs are in no grid" in outside
     assert "seed 7" in outside
-    table = declared.progress([whole, some], frame(nic, sat, sat | {"seed": 12}))
+    table = declared.progress(both, frame(nic, sat, sat | {"seed": 12}))
     assert table["state"].tolist() == ["✓ complete", "part"]
     assert table[["recorded", "of"]].to_numpy().tolist() == [[2, 2], [1, 2]]
     assert declared.by_grid(table)["gender"].tolist() == ["2 of 2", "1 of 2"]
-    assert declared.progress([some], frame(nic))["state"].tolist() == ["not run"]
+    assert declared.progress(both[both["grid"] == "some"], frame(nic))["state"].tolist() == [
+        "not run"
+    ]
 
 
 @pytest.mark.parametrize("wrong", [{"status": "done"}, {"sed": 1}, {"together": {"seed": [0, 1], "caption_index": [0]}}])  # fmt: skip

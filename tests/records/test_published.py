@@ -59,6 +59,15 @@ def test_table_5_is_lower_than_table_2_by_the_printed_difference():
     assert (gap < 0.15).all()
 
 
+def test_claim_3_holds_in_print_for_lic_m_and_not_for_lic():
+    lic = published("lic")
+    cells = ["metric", "source", "classifier", "captioner"]
+    wide = lic[lic["variant"].isna()].pivot(index=cells, columns="attribute", values="mean")
+    both = wide[["race", "gender"]].dropna()
+    lower = (both["race"] < both["gender"]).groupby("metric").agg(["sum", "size"])
+    assert lower.loc[["LIC_M", "LIC"]].to_numpy().tolist() == [[63, 63], [47, 63]]
+
+
 def test_recipes_are_those_the_classifiers_offer():
     from relic.measure.classifiers.bert import Pretrained
 

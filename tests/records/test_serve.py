@@ -1,5 +1,7 @@
 """`relic.runs`: recorded, then the store, then trained; and what it says when it can do neither."""
 
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
 
@@ -106,3 +108,77 @@ def test_recorded_outcomes_give_the_recorded_scores(no_captions, own_store):
     seen = relic.lic_table(found, seen="unseen")
     every = relic.lic_table(found)
     assert (seen["n_test"] < every["n_test"]).all()
+
+
+# Which splits a page rests on
+
+
+def record(*rows):
+    """Recorded runs: (captioner, side, caption_index, seed) of lstm and linear."""
+    columns = ["captioner", "side", "caption_index", "seed", "classifier"]
+    recipes = {"linear": "C=0.1", "lstm": "upstream"}
+    frame = pd.DataFrame(rows, columns=columns).assign(attribute="gender")
+    return serve.Runs(frame.assign(recipe=frame["classifier"].map(recipes)), store=None)
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    def set_to(runs):
+        def of(size, **kind):
+            return runs.where(**kind)
+
+        monkeypatch.setattr(serve, "recorded", of)
+
+    return set_to
+
+
+REAL = SimpleNamespace(
+    name="COCO captions",
+    synthetic=False,
+    attribute=SimpleNamespace(name="gender"),
+    captioners=["nic", "sat"],
+)
+
+
+def full(seed, classifier, indices):
+    return [
+        (captioner, side, index, seed, classifier)
+        for captioner in REAL.captioners
+        for side, each in (("model", [0]), ("human", indices))
+        for index in each
+    ]
+
+
+def test_a_split_counts_once_every_captioner_has_both_sides(recorded):
+    recorded(record(*full(12, "linear", range(5)), *full(0, "linear", range(5)), *full(100, "linear", range(4))))  # fmt: skip
+    assert serve.splits(REAL, "linear") == [0, 12]  # 100 lacks a human caption
+    assert serve.splits(REAL, "linear", sides=["model"]) == [0, 12, 100]
+    assert serve.splits(REAL, "lstm") == []
+
+
+def test_one_human_caption_a_split_is_enough_for_the_lstm(recorded):
+    recorded(record(*full(0, "lstm", [0]), *full(12, "lstm", [1])[:-1]))
+    assert serve.splits(REAL, "lstm") == [0]
+    assert serve.splits(REAL, "lstm", captioners=["nic"]) == [0, 12]
+
+
+def test_asked_for_is_asked_for(recorded):
+    recorded(record(*full(0, "linear", range(5))))
+    assert serve.splits(REAL, "linear", [7]) == [7]
+    assert serve.splits(SimpleNamespace(synthetic=True), "linear") == [0, 12, 100]
+
+
+def test_without_a_split_there_are_no_runs(recorded):
+    recorded(record(*full(0, "linear", range(5))))
+    race = SimpleNamespace(**vars(REAL) | {"attribute": SimpleNamespace(name="race")})
+    assert serve.splits(race, "linear") == []
+    with pytest.raises(RelicError, match="race: linear: no split"):
+        serve.runs(race, seeds=serve.splits(race, "linear"))
+
+
+def test_the_recorded_linear_runs_serve_the_papers_ten_splits(monkeypatch):
+    monkeypatch.delenv("RELIC_DATA", raising=False)
+    corpus = relic.load_corpus("gender")
+    assert isinstance(corpus, serve.RecordedCorpus)
+    assert len(serve.splits(corpus, "linear")) == 10
+    assert len(serve.splits(corpus, "linear", size=2190)) == 10
