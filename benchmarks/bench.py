@@ -349,17 +349,14 @@ def intervals():
     each is once 95 % of them hold; its CPU counts by the square of that width over that of ten splits.
     """
     from relic.chapters.calibration import intervals as study
-    from relic.chapters.calibration.record import read
-    from relic.chapters.learning.fits import Rows, texts
+    from relic.records.tables import read_table
 
     corpus = planted_corpus("gender", images=3550, captioners=study.PLANTED)
-    said = [
-        texts(corpus, p.key, indices=() if at else range(5)) for at, p in enumerate(study.PLANTED)
-    ]
-    rows = [Rows(each) for side in (*(t.model for t in said), said[0].human) for each in side]
+    rows = study.captions_of(corpus)
     cpu = {n: _cpu(lambda n=n: study.by_split(corpus.labels, rows, n)) for n in study.SPLITS}
     cpu["folds"] = _cpu(lambda: study.jackknife(corpus.labels, rows, 0))
-    widths = study.summary(study.held(read("intervals"))).set_index("interval")["width at 95 %"]
+    summary = study.summary(study.held(read_table("calibration", "intervals")))
+    widths = summary.set_index("interval")["width at 95 %"]
     shared = study.OURS.removeprefix("10 ")
     names = {3: f"3 {shared}", 40: f"40 {shared}", "folds": "ten folds, jackknife"}
     return [

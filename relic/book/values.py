@@ -19,7 +19,6 @@ from relic.chapters.claims import HEADS
 from relic.chapters.extensions import mean_of_folds
 from relic.chapters.figures import forest
 from relic.chapters.learning import curves, scores
-from relic.chapters.learning.record import read as read_learning
 from relic.data.captioners import corpus_name, display_names, in_order
 from relic.errors import RelicError
 from relic.judge import claims, stats
@@ -174,7 +173,7 @@ def learned(classifier: str) -> dict:
 
 def curve(attribute: str) -> dict:
     """Mean LIC at the smallest and at the largest training set of the learning curves."""
-    kept = read_learning("curves").query("attribute == @attribute and captions == 1")
+    kept = read_table("learning", "curves").query("attribute == @attribute and captions == 1")
     means = curves.mean_curve(curves.by_size(kept[kept["images"] == curves.EVERY]))
     lic = means[["difference", "difference low", "difference high"]].itertuples(index=False)
     ends = [{"images": n, "lic": of} for n, of in zip(means["training images"], lic, strict=True)]

@@ -3,7 +3,7 @@
 The word list is `objects.yml`. Captions are all we read: an object that nobody names does not exist here.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from functools import cache, lru_cache
 
 import numpy as np
@@ -22,17 +22,11 @@ def _listed() -> dict[str, str]:
 
 
 @cache
-def _phrases() -> dict[tuple[str, ...], str]:
-    """From tokens to class, plurals included."""
-    found: dict[tuple[str, ...], str] = {}
-    for name, words in _listed().items():
-        for phrase in str(words).split(","):
-            *first, last = phrase.split()
-            plurals = (last, f"{last}s", f"{last}es")
-            for form in plurals:
-                found.setdefault((*first, form), name)
-            found[*first, last] = name  # what is listed beats another word's plural
-    return found
+def _phrases() -> dict[str, str]:
+    """From phrase to class, plurals included; of two that are alike the first listed counts."""
+    listed = [(p.strip(), name) for name, words in _listed().items() for p in str(words).split(",")]
+    plurals = {f"{phrase}{end}": name for end in ("es", "s") for phrase, name in reversed(listed)}
+    return plurals | dict(listed)  # what is listed beats another word's plural
 
 
 @cache
@@ -41,18 +35,12 @@ def object_names() -> tuple[str, ...]:
     return tuple(name for name in _listed() if name not in (NOTHING, PERSON))
 
 
-def _matches(tokens: tuple[str, ...]) -> Iterator[tuple[int, int, str]]:
-    """Where tokens name a class: first token, how many, which; the longest phrase wins."""
-    phrases, at = _phrases(), 0
-    longest = max(map(len, phrases))
-    while at < len(tokens):
-        for length in range(min(longest, len(tokens) - at), 0, -1):
-            name = phrases.get(tokens[at : at + length])
-            if name:
-                yield at, length, name
-                at += length - 1
-                break
-        at += 1
+@cache
+def _joined():
+    """From tokens to tokens in which the words of a phrase are one; the longest phrase wins."""
+    from nltk.tokenize import MWETokenizer  # seconds, which `relic --help` need not wait
+
+    return MWETokenizer([phrase.split() for phrase in _phrases()], separator=" ").tokenize
 
 
 @lru_cache(maxsize=200_000)
@@ -62,8 +50,8 @@ def objects_in(caption: str) -> frozenset[str]:
     >>> sorted(objects_in("A man eats two hot dogs beside a dog on his surf board."))
     ['dog', 'hot dog', 'surfboard']
     """
-    found = {name for _, _, name in _matches(tokenize(caption.lower()))}
-    return frozenset(found - {NOTHING, PERSON})
+    named = map(_phrases().get, _joined()(tokenize(caption.lower())))
+    return frozenset(named) - {NOTHING, PERSON, None}
 
 
 def without_objects(caption: str, names: Collection[str]) -> str:
@@ -72,11 +60,8 @@ def without_objects(caption: str, names: Collection[str]) -> str:
     >>> without_objects("a genderword on a surf board with a dog", {"surfboard"})
     'a genderword on a objectword with a dog'
     """
-    tokens = caption.split()
-    for at, length, name in reversed(list(_matches(tuple(tokens)))):
-        if name in names:
-            tokens[at : at + length] = [MASK]
-    return " ".join(tokens)
+    phrases = _joined()(caption.split())
+    return " ".join(MASK if _phrases().get(each) in names else each for each in phrases)
 
 
 def object_table(captions: Iterable[str]) -> np.ndarray:

@@ -25,7 +25,7 @@ def calibrate(
     `grid`: bias over gain, size, duplicates, vocabulary, length, confidence and classifier. `fifths`,
     `curves`, `length` and `objects` need the real captions. What is recorded is not computed again.
     """
-    from relic.chapters.calibration.command import calibrate as run
+    from relic.chapters.studies import calibrate as run
 
     print(f"{len(run(what, corpora, images, classifier)):,} rows recorded of {what}")
 

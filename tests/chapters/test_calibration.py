@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,11 +12,12 @@ import pytest
 from scipy.stats import binom
 
 from relic import paths
-from relic.chapters.calibration import figures, grid, intervals, nulls, record
-from relic.chapters.calibration.command import calibrate
+from relic.chapters.calibration import figures, grid, intervals, nulls
+from relic.chapters.studies import calibrate
 from relic.data.planted import PlantedCaptioner, bayes_score, planted_corpus
 from relic.errors import RelicError
 from relic.judge.stats import SHARED
+from relic.records.tables import read_table
 
 TINY, SEEDS = 220, (0, 1)
 T1, T2, T3 = 12.7062, 4.30265, 3.18245  # t at 97.5 % with 1, 2 and 3 degrees of freedom
@@ -61,15 +61,6 @@ def test_one_human_caption_alone_is_refused():
         nulls.human_zero(frame({("nic", "human", 0): [10.0, 12.0]}))
 
 
-def test_chance_is_a_mean_over_captioners_split_by_split():
-    """Scores 28, 30 and 30, 32: by split 29 and 31, so 30 with s = √2."""
-    runs = frame({("nic", "model", 0): [28.0, 30.0], ("sat", "model", 0): [30.0, 32.0]})
-    row = nulls.chance(runs).iloc[0]
-    assert (row["captions"], row["runs"], row["seeds"]) == ("generated", 4, 2)
-    assert (row["score"], row["accuracy"], row["AUC"]) == (30.0, 50.0, 51.0)
-    assert row["score low"] == pytest.approx(30 - T1 * 2**0.5 * (3 / 4) ** 0.5, abs=1e-3)
-
-
 def test_pairing_removes_what_both_share():
     """LIC_M is LIC_D plus one in every split: paired, nothing is left to vary."""
     lic = pd.DataFrame({"captioner": "NIC", "seed": [0, 1, 2], "lic_model": [31.0, 35, 39],
@@ -89,14 +80,6 @@ def test_pairing_of_two_captioners():
     found = nulls.pairing(lic.assign(lic_model=lic["lic"] + 30)).set_index("captioner")
     assert found.loc["NIC − SAT", "ratio"] == pytest.approx(0)
     assert found.loc["NIC", "ratio"] == pytest.approx(1)  # LIC_D does not vary
-
-
-def test_lic_is_made_of_confidence_and_accuracy():
-    """Accuracy 50 and 40, sure 0.8 and 0.5 when right: scores 40 and 20, LIC 20 = 45 · 0.3 + 0.65 · 10."""
-    runs = frame({("nic", "model", 0): [40.0] * 2, ("nic", "human", 0): [20.0] * 2})
-    model = runs.frame["side"] == "model"
-    runs.frame["accuracy"] = np.where(model, 50.0, 40.0)
-    assert nulls.parts(runs)["points"].tolist() == pytest.approx([20, 13.5, 6.5])
 
 
 def test_scores_on_captions_met_before_are_the_rest():
@@ -122,14 +105,6 @@ def all_test(monkeypatch):
     monkeypatch.setattr(intervals, "_half", lambda rows: pd.Series(1, index=rows.index))
 
 
-def test_exact_interval_inverts_the_binomial_tails():
-    found = intervals.exact(5, 200)
-    assert found.mean == 2.5
-    assert binom.sf(4, 200, found.low / 100) == pytest.approx(0.025)
-    assert binom.cdf(5, 200, found.high / 100) == pytest.approx(0.025)
-    assert intervals.exact(200, 200).low == pytest.approx(100 * 0.025 ** (1 / 200))
-
-
 def test_coverage_by_hand(all_test):
     """Mean 0. Three splits reach T2 · (1/3 + 1/9)^½ = 2.87 at s = 1: one of four misses it and 0."""
     held = intervals.held(found_rows([-3.0, 1.0, 1.0, 1.0]), 0.25)
@@ -137,7 +112,8 @@ def test_coverage_by_hand(all_test):
     three = table.loc["3 splits, 1/J + 1/9"]
     assert three["width"] == pytest.approx(2 * T2 * (1 / 3 + 1 / 9) ** 0.5, abs=1e-4)
     assert (three["holds the mean"], three["holds the true LIC"], three["above 0"]) == (75, 75, 0)
-    assert (three["low"], three["high"]) == intervals.exact(3, 4)[1:]
+    assert binom.sf(2, 4, three["low"] / 100) == pytest.approx(0.025)  # three or more of four
+    assert binom.cdf(3, 4, three["high"] / 100) == pytest.approx(0.025)
     assert table.loc["3 splits, 1/J + 0.25", "holds the mean"] == 100  # reach 3.29
     assert table.loc["40 splits, 1/J", "above 0"] == 75  # reach 0.32
     assert not table.index.str.startswith("lead").any()  # without gain there is none
@@ -188,7 +164,7 @@ def test_pooling_averages_the_variance_of_a_corpus(all_test):
 
 def test_our_interval_is_what_the_record_asks_for():
     """As wide as the class ratio that needs more calls for; held out, right wherever there is evidence."""
-    corpora = record.read("intervals")
+    corpora = read_table("calibration", "intervals")
     assert intervals.calibrated(corpora)["rho"].max() == pytest.approx(SHARED, abs=0.03)
     held = intervals.held(corpora)
     by_setting = intervals.coverage(held[held["interval"] == intervals.OURS], intervals.SETTING)
@@ -215,7 +191,8 @@ def test_a_killed_study_goes_on_and_ends_as_if_it_had_not_been_killed(tmp_path, 
     code = (
         "from pathlib import Path; from relic import paths; "
         f"paths.RESULTS = Path({str(tmp_path / 'killed')!r}); "
-        f"from relic.chapters.calibration import intervals; {TINY_STUDY}; intervals.study(50)"
+        f"from relic.chapters.calibration import intervals; from relic.chapters.studies import calibrate; "
+        f"{TINY_STUDY}; calibrate('intervals', 50)"
     )
     environment = os.environ | {"PYTHONPATH": str(paths.ROOT)}
     process = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL)  # fmt: skip
@@ -225,22 +202,22 @@ def test_a_killed_study_goes_on_and_ends_as_if_it_had_not_been_killed(tmp_path, 
     process.kill()
     process.wait()
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "killed")
-    survivors = record.read("intervals").groupby(intervals.KEYS).size()
+    survivors = read_table("calibration", "intervals").groupby(intervals.KEYS).size()
     assert survivors.eq(3).all()  # whole corpora only
 
     monkeypatch.setattr(intervals, "IMAGES", {s: {"gender": 260, "race": 900} for s in ("race", "gender")})  # fmt: skip
-    intervals.study(len(survivors) + 1)
-    resumed = record.read("intervals")
+    calibrate("intervals", len(survivors) + 1)
+    resumed = read_table("calibration", "intervals")
     assert not resumed.duplicated([*intervals.KEYS, "gain"]).any()
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "other")
-    intervals.study(1)
+    calibrate("intervals", 1)
     first = resumed[resumed["corpus_seed"] == intervals.FIRST_SEED].reset_index(drop=True)
-    pd.testing.assert_frame_equal(first, record.read("intervals"))
+    pd.testing.assert_frame_equal(first, read_table("calibration", "intervals"))
     assert (tmp_path / "other" / "calibration" / "provenance.json").exists()
 
 
 def test_a_recorded_corpus_can_be_computed_again():
-    known = record.read("intervals").query("size == 'race' and ratio == 'gender' and corpus_seed == 20_001")  # fmt: skip
+    known = read_table("calibration", "intervals").query("size == 'race' and ratio == 'gender' and corpus_seed == 20_001")  # fmt: skip
     again = intervals.measure("race", "gender", 20_001)
     for column in ("lic_10", "std_10", "lead_3"):
         assert again[column].to_numpy() == pytest.approx(known[column].to_numpy(), abs=1e-3)
@@ -267,7 +244,9 @@ def test_a_wordy_captioner_says_more_of_the_same_and_others_stay_as_they_were():
 
 
 def test_a_wordy_captioner_without_gain_has_lic_as_written_and_hardly_at_the_same_length():
-    table = grid.length_table(record.read("grid")).query("gain == 0 and sentences == 3")
+    table = grid.length_table(read_table("calibration", "grid")).query(
+        "gain == 0 and sentences == 3"
+    )
     found = table.set_index("length")
     assert found["true LIC"].eq(0).all()
     assert found.loc[grid.AS_WRITTEN, "low"] > 2
@@ -275,10 +254,10 @@ def test_a_wordy_captioner_without_gain_has_lic_as_written_and_hardly_at_the_sam
 
 
 def test_both_sides_are_cut_before_they_are_learned():
-    wordy = replace(grid.BASE, images=300, sentences=3, gain=0.0)
+    wordy = grid.BASE._replace(images=300, sentences=3, gain=0.0, corpus_seed=1)
     plain, same = (
-        grid.measure(each, 1, fresh=300).set_index("score").loc["plain"]
-        for each in (wordy, replace(wordy, length=grid.SAME))
+        grid.measure(*each, fresh=300).set_index("score").loc["plain"]
+        for each in (wordy, wordy._replace(length=grid.SAME))
     )
     assert same["n_train"] == plain["n_train"]
     assert same["lic_model"] < plain["lic_model"]
@@ -288,7 +267,7 @@ def test_both_sides_are_cut_before_they_are_learned():
 
 
 def row(lic: float, gain=1.0, true_lic=10.0, corpus_seed=0, score="plain", **options) -> dict:
-    setting = asdict(replace(grid.BASE, gain=gain)) | options
+    setting = grid.BASE._replace(gain=gain, **options)._asdict()
     return setting | {"score": score, "true_model": 40.0, "true_data": 30.0, "true_lic": true_lic,
                       "lic_model": 30 + lic, "lic_data": 30.0, "lic": lic, "n_train": 100,
                       "corpus_seed": corpus_seed}  # fmt: skip
@@ -312,49 +291,53 @@ def test_settings_change_one_factor_at_a_time():
         assert {getattr(s, factor) for s in wanted} == set(levels)
     changed = [
         sum(
-            getattr(s, k) != getattr(grid.BASE, k) for k in grid.KEYS if k not in ("gain", "length")
+            getattr(s, k) != getattr(grid.BASE, k) for k in s._fields if k not in ("gain", "length")
         )
         for s in wanted
     ]
     assert max(changed) == 1
 
 
-def test_factor_table_keeps_the_base_elsewhere_and_two_gains():
-    table = grid.factor_table(
-        pd.DataFrame([row(0.2, 0.0, 0.0), row(0.1, 0.0, 0.0, 1), row(8.0), row(5.0, images=1000),
-                      row(1.0, classifier="lstm"), row(2.0, 0.5), row(3.0, score="scaled")]),
-        "images",
-    ).set_index(["images", "gain"])  # fmt: skip
+def test_a_factor_is_changed_with_the_base_elsewhere_and_two_gains():
+    rows = [row(0.2, 0.0, 0.0), row(0.1, 0.0, 0.0, 1), row(8.0), row(5.0, images=1000)]
+    rows += [row(1.0, classifier="lstm"), row(2.0, 0.5)]
+    table = grid.bias_table(grid.at_base(pd.DataFrame(rows), "images"), ["images", "gain"])
     expected = {(1000, 1.0): -5.0, (4000, 0.0): 0.15, (4000, 1.0): -2.0}
-    assert table["bias"].to_dict() == pytest.approx(expected)
+    assert table.set_index(["images", "gain"])["bias"].to_dict() == pytest.approx(expected)
+    gains = grid.bias_table(grid.at_base(pd.DataFrame(rows), "gain"), ["gain"])
+    assert gains["LIC"].tolist() == pytest.approx([0.15, 2.0, 8.0])
 
 
-def test_classifiers_are_compared_with_their_first_recipe():
-    small = {"images": grid.CLASSIFIER_IMAGES}
-    both = [row(8.0, **small), row(9.0, recipe="C=1", **small), row(5.0, classifier="lstm", recipe="upstream", **small)]  # fmt: skip
-    table = grid.classifier_table(pd.DataFrame(both)).set_index("classifier")
-    assert table["LIC"].to_dict() == {"linear": 8.0, "lstm": 5.0}
+def test_classifiers_are_wanted_with_their_first_recipe():
+    found = grid.wanted(corpora=1, classifier="lstm")
+    assert [(s.classifier, s.recipe, s.gain, s.images) for s in found] == [
+        ("lstm", "upstream", gain, grid.CLASSIFIER_IMAGES) for gain in grid.GAINS
+    ]
+    seeds = [s.corpus_seed for s in grid.wanted(corpora=2, images=500, classifier="linear")]
+    assert seeds == [5000, 5001] * 2
 
 
 def test_the_score_rises_with_confidence_alone():
     """Predictions stay; what is right is right with more confidence, so both sides score more."""
-    found = grid.measure(replace(grid.BASE, images=300), 1, fresh=300)
-    table = grid.confidence_table(found.assign(images=grid.BASE.images))
-    assert table["score"].tolist() == list(grid.SHARPNESS)  # from unsure to sure
-    assert table["bias of LIC_M"].is_monotonic_increasing
-    assert table["bias of LIC_D"].is_monotonic_increasing
+    found = grid.measure(*grid.BASE._replace(images=300, corpus_seed=1), fresh=300)
+    table = grid.bias_table(found, ["score"]).set_index("score")
+    unsure_to_sure = table.loc[list(grid.SHARPNESS)]
+    assert unsure_to_sure["bias of LIC_M"].is_monotonic_increasing
+    assert unsure_to_sure["bias of LIC_D"].is_monotonic_increasing
 
 
 def test_grid_goes_on_where_it_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    small, real, calls = replace(grid.BASE, images=300), grid.measure, []
+    real, calls = grid.measure, []
     monkeypatch.setattr(
-        grid, "measure", lambda *args, known: calls.append(args) or real(*args, fresh=300, known=known)
-    )  # fmt: skip
-    grid.grid([small], corpora=1)
-    grid.grid([small], corpora=2)
-    assert calls == [(small, grid.FIRST_SEED), (small, grid.FIRST_SEED + 1)]
-    assert record.read("grid").groupby("corpus_seed").size().tolist() == [6, 6]
+        grid, "measure", lambda *values: calls.append(values) or real(*values, fresh=300)
+    )
+    for corpora in (1, 2):
+        calibrate("grid", corpora, images=300, classifier="linear")
+    wanted = grid.wanted(2, images=300, classifier="linear")
+    assert sorted(calls) == sorted(wanted)  # each once
+    recorded = read_table("calibration", "grid")
+    assert recorded.groupby(["gain", "corpus_seed"]).size().tolist() == [6] * 4
 
 
 @pytest.mark.parametrize(

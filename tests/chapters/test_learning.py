@@ -4,14 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relic.chapters.learning import curves, figures, fits, record, scores, sensitivity
+from relic.chapters import studies
+from relic.chapters.learning import curves, figures, fits, scores, sensitivity
 from relic.chapters.objects import without_objects
 from relic.data.attribute import load_attribute
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 from relic.judge.lic import lic_table
 from relic.measure.runs import train
+from relic.records.evidence import papers
 from relic.records.serve import RecordedCorpus, recorded
+from relic.records.tables import read_table
 
 
 @pytest.fixture(scope="module")
@@ -116,11 +119,10 @@ def test_more_training_images_are_a_curve_by_captioner_and_score(corpus):
 
 
 def test_the_papers_lic_falls_as_lic_d_rises_in_hirota():
-    table = curves.published_levels().query(
-        "attribute == 'gender' and source == 'Hirota et al. 2022'"
-    )
-    assert table["LIC"].tolist() == sorted(table["LIC"], reverse=True)
-    assert table["captioners"].eq(9).all()
+    means = papers("gender").query("source == 'hirota2022'").groupby("classifier")
+    means = means[["lic_data", "lic"]].mean().sort_values("lic_data")
+    assert len(means) == 3
+    assert means["lic"].is_monotonic_decreasing
 
 
 def _runs(rows) -> pd.DataFrame:
@@ -149,12 +151,14 @@ def test_normalised_lic_is_the_ratio_of_means_where_a_split_alone_is_wild():
     assert found.iloc[0] - 60 == pytest.approx(60 - found.iloc[1])
 
 
-def test_survival_needs_every_test():
-    sure, unsure = ([(c, s, v + s / 10) for c, v in (("NIC", 5.0), ("SAT", x)) for s in range(3)] for x in (4.0, 0.0))  # fmt: skip
-    tables = {n: pd.DataFrame(rows, columns=["captioner", "seed", "lic"]) for n, rows in (("a", sure), ("b", unsure))}  # fmt: skip
-    found = scores.survival(tables).set_index("captioner")
-    assert found.loc["NIC"].tolist() == ["✓", "✓", "✓"]
-    assert found.loc["SAT"].tolist() == ["✓", "?", ""]
+def test_survival_marks_every_test():
+    def table(**lic) -> pd.DataFrame:
+        rows = [(name, seed, v + seed / 10) for name, v in lic.items() for seed in range(3)]
+        kind = {"corpus": "x", "attribute": "gender", "classifier": "linear", "seen": "all"}
+        return pd.DataFrame(rows, columns=["captioner", "seed", "lic"]).assign(n_test=9, **kind)
+
+    found = scores.survival({"a": table(SAT=4.0, NIC=5.0), "b": table(NIC=5.0, SAT=0.0)})
+    assert found.to_numpy().tolist() == [["NIC", "✓", "✓"], ["SAT", "✓", "?"]]
 
 
 def test_classifiers_are_compared_on_the_splits_that_all_have():
@@ -170,18 +174,18 @@ def test_classifiers_are_compared_on_the_splits_that_all_have():
 
 
 def test_the_record_serves_what_is_asked_for_or_says_what_is_missing():
-    known = record.serve("length", RecordedCorpus(load_attribute("gender")), [0, 12])
+    known = studies.serve("length", RecordedCorpus(load_attribute("gender")), [0, 12])
     assert set(known["seed"]) == {0, 12}
     assert known["captioner"].nunique() == 9
     with pytest.raises(RelicError, match="not recorded"):
-        record.serve("length", RecordedCorpus(load_attribute("age")), [0])
+        studies.serve("length", RecordedCorpus(load_attribute("age")), [0])
 
 
 def test_recorded_curves_end_at_the_recorded_lic():
     """The largest training set is that of the recorded runs: the same LIC."""
-    for attribute in record.ATTRIBUTES:
+    for attribute in studies.ATTRIBUTES:
         curve = curves.by_size(
-            record.read("curves").query(
+            read_table("learning", "curves").query(
                 "attribute == @attribute and images == 'all' and captions == 1"
             )
         )

@@ -87,7 +87,7 @@ def test_the_nine_on_these_images_agree_with_as_many_drawn(served):
 
 
 def test_the_leaderboard_follows_from_the_runs(served):
-    board = since.board({k: relic.lic_table(v) for k, v in served.items()}, served)
+    board = since.board(served)
     kept = read_table("since", "leaderboard").astype({"year": str})
     pd.testing.assert_frame_equal(board.reset_index(drop=True), kept, check_dtype=False, rtol=1e-4)
     text = (home("since") / "leaderboard.md").read_text(encoding="utf-8")

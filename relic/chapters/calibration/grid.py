@@ -10,36 +10,33 @@ reads all sentences knows more than from one human caption, though nothing was a
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import asdict, astuple, dataclass, fields, replace
-from functools import cache
+from functools import cache, partial
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from relic.chapters.calibration.record import extend
 from relic.chapters.learning.fits import Rows, halves, texts
 from relic.chapters.learning.scores import PARTS
 from relic.chapters.learning.sensitivity import AS_WRITTEN, SAME, cut
 from relic.data.planted import PlantedCaptioner, PlantedCorpus, planted_corpus
 from relic.data.planted.process import channel
+from relic.errors import RelicError
 from relic.judge.lic import lic_table
 from relic.judge.stats import estimate
-from relic.measure.classifiers.base import classifier_type
+from relic.measure.classifiers.base import RECIPES, classifier_type
 from relic.measure.inputs import prepare
 from relic.measure.runs import Run, describe, fit, held_out_temperature
 from relic.measure.score import lic_score
 
 FRESH = 6000  # images of the draw that tests
-FIRST_SEED, FRESH_SEED = 5000, 60_000
-CORPORA = 4
+FRESH_SEED = 60_000  # more than the seed of the corpus
 SHARPNESS = {"x0.25": 0.25, "x0.5": 0.5, "plain": 1.0, "x2": 2.0, "x4": 4.0}  # of the logits
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """A corpus, a captioner and a classifier: what LIC may depend on."""
 
     gain: float = 1.0
@@ -47,13 +44,14 @@ class Setting:
     stock: float = 0.7  # share of captions in stock form, which recur word for word
     vocabulary: float = 0.75  # share of the phrases that the captioner has words for
     classifier: str = "linear"
-    recipe: str = ""
+    recipe: str = "C=0.1"
     sentences: int = 1
     fillers: int = 0
     length: str = AS_WRITTEN  # or the same: an image's two captions end where the shorter does
+    corpus_seed: int = 5000
 
 
-BASE = Setting(recipe="C=0.1")
+BASE = Setting()
 FACTORS: dict[str, tuple] = {
     "gain": (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0),
     "images": (500, 1000, 2000, 4000, 8000, 16_000, 50_000),
@@ -63,72 +61,56 @@ FACTORS: dict[str, tuple] = {
     "sentences": (1, 2, 3),
     "fillers": (0, 3, 6),
 }
+CORPORA = 4  # of a setting
 CLASSIFIER_IMAGES = 2000  # small, so that an LSTM trains in a minute or two on a CPU
 CLASSIFIERS = {"linear": CORPORA, "bert-pre": CORPORA, "lstm": 1, "bert-ft": 1}  # corpora each
-KEYS = [field.name for field in fields(Setting)]
 GAINS = [0.0, 1.0]  # of every setting but those that vary the gain
 LENGTH = ["sentences", "fillers"]  # also measured at the same length
 
 
 def settings() -> list[Setting]:
     """One factor at a time from the base, each without gain and with gain 1."""
-    found = [replace(BASE, gain=gain) for gain in FACTORS["gain"]]
-    for factor, levels in FACTORS.items():
-        for level, gain in product(levels, GAINS) if factor != "gain" else ():
-            one = replace(BASE, gain=gain, **{factor: level})
-            found += [one, replace(one, length=SAME)] if factor in LENGTH else [one]
+    found = [BASE._replace(gain=gain) for gain in FACTORS["gain"]]
+    for factor, levels in list(FACTORS.items())[1:]:
+        for level, gain in product(levels, GAINS):
+            one = BASE._replace(**{"gain": gain, factor: level})
+            found += [one, one._replace(length=SAME)] if factor in LENGTH else [one]
     return list(dict.fromkeys(found))
 
 
-def classifier_settings(name: str, images: int = CLASSIFIER_IMAGES) -> list[Setting]:
-    """The base at another size with another classifier, its first recipe."""
-    recipe = classifier_type(name).recipes[0]
-    return [Setting(gain, images, classifier=name, recipe=recipe) for gain in GAINS]
+def wanted(corpora: int = 0, images: int = 0, classifier: str = "") -> list[Setting]:
+    """All settings, and every classifier with its first recipe, or one alone; each on several corpora."""
+    if classifier and classifier not in CLASSIFIERS:
+        raise RelicError(f"classifier {classifier!r}", expected=", ".join(CLASSIFIERS))
+    counts = {} if classifier else dict.fromkeys(settings(), corpora or CORPORA)
+    for name, gain in product([classifier] if classifier else CLASSIFIERS, GAINS):
+        base = BASE._replace(classifier=name, recipe=RECIPES[name], gain=gain)
+        counts[base._replace(images=images or CLASSIFIER_IMAGES)] = corpora or CLASSIFIERS[name]
+    seed = BASE.corpus_seed
+    return [s._replace(corpus_seed=seed + k) for s, n in counts.items() for k in range(n)]
 
 
-def grid(wanted: Iterable[Setting], corpora: int = CORPORA) -> pd.DataFrame:
-    """Measure what the record lacks of these settings; all its rows are returned."""
-    known: dict[tuple, dict] = {}
-    return extend(
-        "grid",
-        [*KEYS, "corpus_seed"],
-        [(*astuple(each), FIRST_SEED + number) for each in wanted for number in range(corpora)],
-        lambda *values: measure(Setting(*values[:-1]), values[-1], known=known),
-    )
-
-
-def measure(
-    setting: Setting, corpus_seed: int, fresh: int = FRESH, known: dict | None = None
-) -> pd.DataFrame:
-    """LIC_M, LIC_D and LIC by each score beside the true ones.
-
-    `known` keeps what was measured: captioners that differ in gain alone share their human captions.
-    """
-    known = {} if known is None else known
+def measure(*values, fresh: int = FRESH) -> pd.DataFrame:
+    """LIC_M, LIC_D and LIC of a `Setting`, by each score, beside the true ones."""
+    setting = Setting(*values)
     drawn = {name: getattr(setting, name) for name in ("gain", "stock", "vocabulary", *LENGTH)}
-    about = PlantedCaptioner("planted", "Planted", **drawn)
-    corpus, other = (
-        planted_corpus("gender", images=n, seed=seed, captioners=(about,))
-        for n, seed in ((setting.images, corpus_seed), (fresh, FRESH_SEED + corpus_seed))
-    )
-    truth, sides = corpus.true_lic("planted"), []
+    captioners = (PlantedCaptioner("planted", "Planted", **drawn),)
+    draw, seed = partial(planted_corpus, "gender", captioners=captioners), setting.corpus_seed
+    corpus = draw(images=setting.images, seed=seed)
+    other = draw(images=fresh, seed=FRESH_SEED + seed)
+    scores, rows = _cut_scores if setting.length == SAME else _scores, []
     for side in ("model", "human"):
         run = describe(corpus, "planted", setting.classifier, side=side, recipe=setting.recipe)
-        key = (run.classifier, run.recipe, side, run.fingerprint, corpus_seed, fresh)
-        if setting.length == SAME:
-            found = _cut_scores(corpus, other, side)
-        else:
-            found = known[key] = known.get(key) or _scores(corpus, other, run)
-        sides += [{**asdict(run), "score_of": name, **row} for name, row in found.items()]
-    rows = pd.DataFrame(sides)
-    parts = rows.groupby("score_of", sort=False)
-    found = pd.concat([lic_table(part).assign(score=name) for name, part in parts])
+        rows += [vars(run) | row for row in scores(corpus, other, run)]
+    frame = pd.DataFrame(rows)
+    tables = [lic_table(part).assign(score=name) for name, part in frame.groupby("by", sort=False)]
+    truth = corpus.true_lic("planted")
     true = {"true_model": truth.lic_model, "true_data": truth.lic_data, "true_lic": truth.lic}
-    about = {**asdict(setting), "corpus_seed": corpus_seed, "n_train": rows["n_train"].iloc[0]}
-    return found[["score", *PARTS]].assign(**about, **true)
+    about = setting._asdict() | {"n_train": rows[0]["n_train"]}
+    return pd.concat(tables)[["score", *PARTS]].assign(**about, **true)
 
 
-def _scores(corpus: PlantedCorpus, fresh: PlantedCorpus, run: Run) -> dict[str, dict]:
+def _scores(corpus: PlantedCorpus, fresh: PlantedCorpus, run: Run) -> list[dict]:
     """Train on one corpus, score on all balanced images of the other, plain and otherwise."""
     model, here = fit(corpus, run)
     form = classifier_type(run.classifier).text_form
@@ -136,21 +118,19 @@ def _scores(corpus: PlantedCorpus, fresh: PlantedCorpus, run: Run) -> dict[str, 
     classes = np.concatenate([there.train_classes, there.images["y"]])
     logits = model.logits(there.train + there.test)
     factors = SHARPNESS | {"scaled": 1 / held_out_temperature(run, here)}
-    about = {"n_train": len(here.train), "n_test": len(classes)}
-    return {n: about | {"score": lic_score(expit(logits * k), classes)} for n, k in factors.items()}
+    scores = {name: lic_score(expit(logits * k), classes) for name, k in factors.items()}
+    sizes = {"n_train": len(here.train), "n_test": len(classes)}
+    return [{"by": name, "score": score, **sizes} for name, score in scores.items()]
 
 
-def _cut_scores(corpus: PlantedCorpus, fresh: PlantedCorpus, side: str) -> dict[str, dict]:
+def _cut_scores(corpus: PlantedCorpus, fresh: PlantedCorpus, run: Run) -> list[dict]:
     """The plain score of the linear classifier where an image's two captions are as long."""
-    train, test = halves(corpus, "planted", 0)[0], pd.concat(halves(fresh, "planted", 0))
-    here, there = (
-        getattr(cut(texts(each, "planted", indices=[0])), side)[0] for each in (corpus, fresh)
-    )
-    rows = Rows(pd.concat([here[train.index], there[test.index]]))
-    learned, tested = np.split(np.arange(len(train) + len(test)), [len(train)])
-    (p,) = rows.guesses(learned, train.to_numpy(), tested)
-    about = {"n_train": len(train), "n_test": len(test)}
-    return {"plain": about | {"score": lic_score(p, test.to_numpy())}}
+    said = [getattr(cut(texts(c, "planted", indices=[0])), run.side)[0] for c in (corpus, fresh)]
+    train = pd.concat({0: halves(corpus, "planted", 0)[0]})  # by corpus: both number their images
+    test = pd.concat({1: pd.concat(halves(fresh, "planted", 0))})
+    (p,) = Rows(pd.concat(said, keys=[0, 1])).guesses(train, test.index)
+    sizes = {"n_train": len(train), "n_test": len(test)}
+    return [{"by": "plain", "score": lic_score(p, test.to_numpy()), **sizes}]
 
 
 @cache
@@ -174,60 +154,42 @@ def whole_bayes(gain: float, sentences: int, words: frozenset[str]) -> float:
     return float(100 * (table.mean(axis=1) * (table.max(axis=1) / table.sum(axis=1)) ** 2).sum())
 
 
-def factor_table(grid: pd.DataFrame, factor: str, score: str = "plain") -> pd.DataFrame:
-    """Bias by level of one factor, all others at the base, without gain and with gain 1."""
-    part = _at_base(grid, factor)
-    part = part if factor == "gain" else part[part["gain"].isin(GAINS)]
-    return bias_table(part[part["score"] == score], list(dict.fromkeys([factor, "gain"])))
-
-
-def length_table(grid: pd.DataFrame) -> pd.DataFrame:
-    """LIC of wordy captioners, as written and at the same length, beside the true LIC."""
-    part = _at_base(grid, *LENGTH, "length")
-    part = part[part["gain"].isin(GAINS) & (part["score"] == "plain")]
-    table = bias_table(part, ["gain", *LENGTH, "length"])
-    words = frozenset(planted_corpus("gender", images=100).vocabularies["planted_none"])
-    pairs = zip(table["gain"], table["sentences"], strict=True)
-    table["true LIC of the whole text"] = [whole_bayes(*p, words) for p in pairs]
-    table["true LIC of the whole text"] -= whole_bayes(0.0, 1, words)
-    shown = ["LIC", "low", "high", "true LIC", "true LIC of the whole text", "corpora"]
-    table[["low", "high"]] = table[["low", "high"]].add(table["true LIC"], axis=0)  # of LIC
-    return table[["gain", *LENGTH, "length", *shown]]
-
-
-def confidence_table(grid: pd.DataFrame) -> pd.DataFrame:
-    """Bias when the same classifiers speak less or more surely, from unsure to sure."""
-    part = _at_base(grid)
-    part = part[part["gain"].isin(GAINS) & part["score"].isin(list(SHARPNESS))]
-    order = pd.Categorical(part["score"], list(SHARPNESS), ordered=True)
-    return bias_table(part.assign(score=order), ["gain", "score"])
-
-
-def classifier_table(
-    grid: pd.DataFrame, score: str = "plain", images: int = CLASSIFIER_IMAGES
-) -> pd.DataFrame:
-    """Bias of each classifier with its first recipe, on corpora of one size."""
-    wanted = [s for name in CLASSIFIERS for s in classifier_settings(name, images)]
-    rows = grid[KEYS].apply(tuple, axis=1).isin([astuple(each) for each in wanted])
-    return bias_table(grid[rows & (grid["score"] == score)], ["classifier", "gain"])
-
-
-def _at_base(grid: pd.DataFrame, *varying: str) -> pd.DataFrame:
-    fixed = [key for key in KEYS if key not in (*varying, "gain")]
-    return grid[(grid[fixed] == [asdict(BASE)[key] for key in fixed]).all(axis=1)]
+def at_base(grid: pd.DataFrame, *varying: str) -> pd.DataFrame:
+    """Rows that differ from the base only in what varies, without gain and with gain 1."""
+    fixed = [key for key in Setting._fields if key not in (*varying, "gain", "corpus_seed")]
+    kept = (grid[fixed] == [getattr(BASE, key) for key in fixed]).all(axis=1)
+    return grid[kept if "gain" in varying else kept & grid["gain"].isin(GAINS)]
 
 
 def bias_table(part: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Mean LIC, true LIC and the bias of LIC and its parts; intervals over corpora, if several."""
-    for name in ("model", "data"):
-        part = part.assign(**{f"bias_{name}": part[f"lic_{name}"] - part[f"true_{name}"]})
-    part = part.assign(bias=part["lic"] - part["true_lic"])
-    groups = part.groupby(by, sort=True, observed=True)
-    means = ["n_train", "true_lic", "lic", "bias", "bias_model", "bias_data"]
-    table = groups["corpus_seed"].size().to_frame("corpora").join(groups[means].mean())
-    spans = {at: estimate(each, shared=0).interval() for at, each in groups["bias"]}
-    table.insert(5, "low", [spans[at].low for at in spans])
-    table.insert(6, "high", [spans[at].high for at in spans])
-    table["n_train"] = table["n_train"].round().astype(int)
-    names = ["training captions", "true LIC", "LIC", "bias", "bias of LIC_M", "bias of LIC_D"]
-    return table.rename(columns=dict(zip(means, names, strict=True))).reset_index()
+    part = part.assign(
+        bias=part["lic"] - part["true_lic"],
+        bias_model=part["lic_model"] - part["true_model"],
+        bias_data=part["lic_data"] - part["true_data"],
+    )
+    columns = {
+        "corpora": ("corpus_seed", "size"),
+        "training captions": ("n_train", lambda each: round(each.mean())),
+        "true LIC": ("true_lic", "mean"),
+        "LIC": ("lic", "mean"),
+        "bias": ("bias", "mean"),
+        "low": ("bias", lambda each: estimate(each, shared=0).interval().low),
+        "high": ("bias", lambda each: estimate(each, shared=0).interval().high),
+        "bias of LIC_M": ("bias_model", "mean"),
+        "bias of LIC_D": ("bias_data", "mean"),
+    }
+    return part.groupby(by, observed=True).agg(**columns).reset_index()
+
+
+def length_table(grid: pd.DataFrame) -> pd.DataFrame:
+    """LIC of wordy captioners, as written and at the same length, beside the true LIC."""
+    part, by = at_base(grid, *LENGTH, "length"), ["gain", *LENGTH, "length"]
+    table = bias_table(part[part["score"] == "plain"], by)
+    words = frozenset(planted_corpus("gender", images=100).vocabularies["planted_none"])
+    pairs = zip(table["gain"], table["sentences"], strict=True)
+    whole = np.array([whole_bayes(*pair, words) for pair in pairs]) - whole_bayes(0.0, 1, words)
+    table["true LIC of the whole text"] = whole
+    table[["low", "high"]] = table[["low", "high"]].add(table["true LIC"], axis=0)  # of LIC
+    shown = ["LIC", "low", "high", "true LIC", "true LIC of the whole text", "corpora"]
+    return table[[*by, *shown]]

@@ -7,7 +7,9 @@ import pandas as pd
 
 from relic.errors import RelicError
 from relic.judge.lic import difference, estimates, intervals, lic_table
-from relic.judge.stats import Estimate, estimate
+from relic.judge.stats import Estimate
+
+WHOSE = {"model": "generated", "human": "human"}  # captions of a side
 
 
 def misses(table: pd.DataFrame, value: float = 0.0) -> int:
@@ -15,49 +17,16 @@ def misses(table: pd.DataFrame, value: float = 0.0) -> int:
     return int(((table["low"] > value) | (table["high"] < value)).sum())
 
 
-def chance(runs) -> pd.DataFrame:
-    """Score, accuracy and AUC by side: means over captioners with 95 % intervals over splits."""
-    rows = []
-    for side, part in runs.frame.groupby("side", sort=False):
-        row = {"captions": {"model": "generated", "human": "human"}[side]}
-        for column, name in (("accuracy", "accuracy"), ("auc", "AUC"), ("score", "score")):
-            found = estimate(part.groupby("seed")[column].mean()).interval()
-            row |= {name: found.mean, f"{name} low": found.low, f"{name} high": found.high}
-        rows.append(row | {"runs": len(part), "seeds": part["seed"].nunique()})
-    return pd.DataFrame(rows)
-
-
-def parts(runs) -> pd.DataFrame:
-    """LIC as what accuracy and what confidence make of it: means over captioners, intervals over splits.
-
-    A score is accuracy times confidence when right, so LIC is the mean accuracy of the two sides times
-    their difference in confidence, plus the mean confidence times their difference in accuracy.
-    """
-    frame = runs.frame.assign(sure=runs.frame["score"] / runs.frame["accuracy"])
-    wide = frame.groupby(["captioner", "seed", "side"])[["score", "accuracy", "sure"]].mean()
-    model, human = (wide.xs(side, level="side") for side in ("model", "human"))
-    apart, middle = model - human, (model + human) / 2
-    found = {
-        "LIC": apart["score"],
-        "by confidence": middle["accuracy"] * apart["sure"],
-        "by accuracy": middle["sure"] * apart["accuracy"],
-    }
-    each = {name: estimate(v.groupby("seed").mean()).interval() for name, v in found.items()}
-    rows = [(name, *interval) for name, interval in each.items()]
-    return pd.DataFrame(rows, columns=["part", "points", "low", "high"])
-
-
 def met_before(runs) -> pd.DataFrame:
     """Score by side on test captions that training held, as the classifier reads them, and on new ones."""
     rows = []
     for side, part in runs.frame.groupby("side", sort=False):
-        new, met = part["n_unseen"], part["n_test"] - part["n_unseen"]
-        unseen = (part["unseen_score"].fillna(0) * new).sum()
-        row = {"captions": {"model": "generated", "human": "human"}[side]}
-        row |= {"met before, %": 100 * met.sum() / part["n_test"].sum()}
-        row |= {"score, new": unseen / new.sum()}
+        tested, new = part["n_test"].sum(), part["n_unseen"].sum()
         total = (part["score"] * part["n_test"]).sum()
-        rows.append(row | {"score, met before": (total - unseen) / met.sum(), "runs": len(part)})
+        of_new = (part["unseen_score"].fillna(0) * part["n_unseen"]).sum()
+        row = {"captions": WHOSE[side], "met before, %": 100 * (tested - new) / tested}
+        row |= {"score, new": of_new / new, "score, met before": (total - of_new) / (tested - new)}
+        rows.append(row | {"runs": len(part)})
     return pd.DataFrame(rows)
 
 
@@ -73,14 +42,13 @@ def human_zero(runs) -> pd.DataFrame:
             "one human caption a split has no other to be set against",
             expected="runs of two or more human captions a split",
         )
-    found = []
+    tables = []
     for index in sorted(human["caption_index"].unique()):
         sides = np.where(human["caption_index"] == index, "model", "human")
         table = intervals(lic_table(human.assign(side=sides)))
-        table = table.rename(columns={"captioner": "words of"})
         table.insert(0, "caption", index + 1)
-        found.append(table)
-    return pd.concat(found, ignore_index=True)
+        tables.append(table.rename(columns={"captioner": "words of"}))
+    return pd.concat(tables, ignore_index=True)
 
 
 def pairing(lic: pd.DataFrame) -> pd.DataFrame:
@@ -89,17 +57,14 @@ def pairing(lic: pd.DataFrame) -> pd.DataFrame:
     A row a captioner (LIC_M against LIC_D) and a pair of captioners (LIC against LIC).
     """
     model, data, both = (estimates(lic, name) for name in ("lic_model", "lic_data", "lic"))
-    rows = [
-        {"of": "LIC", "captioner": name} | _widths(found, model[name].minus(data[name]))
-        for name, found in both.items()
-    ]
+    rows = [("LIC", name, both[name], model[name].minus(data[name])) for name in both]
     for first, second in combinations(both, 2):
-        row = {"of": "LIC of two captioners", "captioner": f"{first} − {second}"}
-        alone = both[first].minus(both[second])
-        rows.append(row | _widths(difference(lic, first, second), alone))
-    return pd.DataFrame(rows)
+        paired, alone = difference(lic, first, second), both[first].minus(both[second])
+        rows.append(("LIC of two captioners", f"{first} − {second}", paired, alone))
+    rows = [(*names, _width(paired), _width(alone)) for *names, paired, alone in rows]
+    table = pd.DataFrame(rows, columns=["of", "captioner", "paired", "as if independent"])
+    return table.assign(ratio=table["paired"] / table["as if independent"])
 
 
-def _widths(paired: Estimate, alone: Estimate) -> dict[str, float]:
-    widths = [found.interval().high - found.interval().low for found in (paired, alone)]
-    return {"paired": widths[0], "as if independent": widths[1], "ratio": widths[0] / widths[1]}
+def _width(found: Estimate) -> float:
+    return found.interval().high - found.interval().low

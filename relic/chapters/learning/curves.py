@@ -9,20 +9,23 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from relic.chapters.learning.fits import Rows, Texts, halves, measure, scores, texts
-from relic.chapters.learning.scores import PARTS
+from relic.chapters.extensions import in_cells
+from relic.chapters.learning.fits import LINEAR, Rows, halves, measure, texts
 from relic.chapters.thinning import complete_only
 from relic.data.corpus import Corpus
 from relic.data.load import load_corpus
-from relic.judge.lic import lic_table
+from relic.judge.lic import lic_table, mean_over_captioners
 from relic.judge.stats import estimate
 from relic.measure.splits import PAPER_SEEDS
-from relic.records.evidence import PAPERS, papers
 
-SIZES = {"gender": (500, 1000, 1280, 2000, 3000, 4388, 0), "race": (500, 750, 1000, 1280, 0)}
-SHARES = (0.125, 0.25, 0.5)  # of the largest training set, where nothing is recorded
 EVERY, OLDER = "all", "older"  # images; `older`: those of the complete sources, five captions each
-SHOWN = ("generated", "human", "difference")
+SIZES = {  # training images of the recorded curves, by images and attribute; 0: all there are
+    (EVERY, "gender"): (500, 1000, 1280, 2000, 3000, 4388, 0),
+    (EVERY, "race"): (500, 750, 1000, 1280, 0),
+    (OLDER, "gender"): (1280, 0),
+}
+SHARES = (0.125, 0.25, 0.5)  # of the largest training set, where no sizes are given
+SHOWN = {"generated": "lic_model", "human": "lic_data", "difference": "lic"}
 FORMS = {"1/n": 1.0, "1/√n": 0.5, "n^(−1/4)": 0.25, "log n": 0.0}  # what a score is linear in
 
 
@@ -35,57 +38,43 @@ def real(attribute: str, images: str = EVERY) -> Corpus:
 
 def curve(
     corpus: Corpus,
-    captioner: str,
-    sizes: Iterable[int] | None = None,
+    captioners: Iterable[str] | None = None,
     seeds: Iterable[int] = PAPER_SEEDS,
+    sizes: Iterable[int] = (),
 ) -> pd.DataFrame:
-    """A row a split, training size and side; `captions`: human ones an image in training, 1 or 5."""
-    read = texts(corpus, captioner)
-    if sizes is None:
-        full = len(halves(corpus, captioner, 0)[0])
-        sizes = [*(2 * round(full * share / 2) for share in SHARES), 0]
-    found = measure(corpus, captioner, read, seeds, sizes).assign(captions=1)
-    five = found[found["n_train"] == found["n_train"].max()].assign(captions=5)
-    five = five.set_index(["side", "seed"])
-    for seed, each in _five(corpus, captioner, read, seeds).items():
-        five.loc[("human", seed), list(each)] = list(each.values())
-    return pd.concat([found, five.reset_index()], ignore_index=True).assign(images=EVERY)
-
-
-def _five(corpus: Corpus, captioner: str, read: Texts, seeds: Iterable[int]) -> dict[int, dict]:
-    """LIC_D by split when all human captions of a training image train; each test caption is scored."""
-    rows, found = Rows(pd.concat(read.human)), {}
-    starts = np.arange(len(read.human)) * len(read.human[0])
-    place = pd.Index(read.human[0].index)
-    for seed in seeds:
-        train, test = halves(corpus, captioner, seed)
-        learned, tested = (place.get_indexer(each.index) for each in (train, test))
-        learned, classes = (
-            np.concatenate([learned + s for s in starts]),
-            np.tile(train, len(starts)),
-        )
-        guesses = rows.guesses(learned, classes, *(tested + s for s in starts))
-        found[seed] = dict(pd.DataFrame([scores(p, test.to_numpy()) for p in guesses]).mean())
-    return found
+    """A row a captioner, split, training size and side; `captions`: human ones an image in training, 1 or 5."""
+    parts = []
+    for captioner in captioners or corpus.captioners:
+        read, full = texts(corpus, captioner), len(halves(corpus, captioner, 0)[0])
+        wanted = sizes or [*(2 * round(full * share / 2) for share in SHARES), 0]
+        one = measure(corpus, captioner, read, seeds, wanted).assign(captions=1)
+        five = one[one["n_train"] == one["n_train"].max()].assign(captions=5)
+        five = five.set_index(["side", "seed"])
+        numbers = range(len(read.human))
+        every = Rows(pd.concat(read.human, keys=numbers))
+        for seed in seeds:  # all captions of an image train, each of a test image's is scored
+            train, test = halves(corpus, captioner, seed)
+            tests = [pd.concat({number: test}) for number in numbers]
+            scores = every.scores(pd.concat(dict.fromkeys(numbers, train)), *tests)
+            five.loc[("human", seed), scores.index] = scores
+        parts += [one, five.reset_index()]
+    return pd.concat(parts, ignore_index=True).assign(images=EVERY)
 
 
 def by_size(curves: pd.DataFrame, of: str = "score") -> pd.DataFrame:
     """Lic tables of every training size (`n_train`) and number of human captions (`captions`)."""
     by = ["images", "captions", "n_train"]
-    parts = [lic_table(part, of=of).assign(**dict(zip(by, values, strict=True)))
-             for values, part in curves.groupby(by, sort=True)]  # fmt: skip
-    return pd.concat(parts, ignore_index=True).drop(columns="human")
+    groups = curves.assign(**LINEAR).groupby(by, sort=True)  # a CSV has nothing for ""
+    tables = {values: lic_table(part, of=of) for values, part in groups}
+    return pd.concat(tables, names=by).reset_index(by).reset_index(drop=True).drop(columns="human")
 
 
 def mean_curve(lic: pd.DataFrame) -> pd.DataFrame:
     """Means over captioners by training size, with intervals over splits."""
     rows = []
     for (attribute, size), part in lic.groupby(["attribute", "n_train"]):
-        row = {"attribute": attribute, "training images": size}
-        for name, column in zip(SHOWN, PARTS, strict=True):
-            found = estimate(part.groupby("seed")[column].mean()).interval()
-            row |= {name: found.mean, f"{name} low": found.low, f"{name} high": found.high}
-        rows.append(row)
+        means = {name: mean_over_captioners(part, column) for name, column in SHOWN.items()}
+        rows.append({"attribute": attribute, "training images": size} | in_cells(means))
     return pd.DataFrame(rows)
 
 
@@ -100,32 +89,18 @@ def beyond(lic: pd.DataFrame, times: float, upto: float = 1.0) -> pd.DataFrame:
     wanted = largest * times
     wide = lic.pivot_table(index=["captioner", "seed"], columns="n_train", values="lic", sort=False)
     used = [size for size in wide if size <= largest * upto]
+    sizes = np.array([*used, wanted])
     for form, power in FORMS.items():
         if np.isinf(wanted) and not power:
             continue
-        x = _bent(np.array([*used, wanted]), power)
+        x = sizes**-power if power else np.log(sizes)
         slope, start = np.polyfit(x[:-1], wide[used].to_numpy().T, 1)
-        there = pd.Series(start + slope * x[-1], index=wide.index)
-        for captioner, part in there.groupby(level=0, sort=False):
-            found = estimate(part).interval()
-            row = {"captioner": captioner, "form": form, "times": times, "lic": found.mean}
-            row |= {"low": found.low, "high": found.high}
+        forecast = pd.Series(start + slope * x[-1], index=wide.index)
+        for captioner, part in forecast.groupby(level=0, sort=False):
+            mean, low, high = estimate(part).interval()
+            row = {"captioner": captioner, "form": form, "lic": mean, "low": low, "high": high}
             if wanted in wide:
-                real = wide.loc[captioner, wanted].mean()
-                row |= {"measured": real, "error": found.mean - real}
+                measured = wide.loc[captioner, wanted].mean()
+                row |= {"measured": measured, "error": mean - measured}
             rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _bent(sizes: np.ndarray, power: float) -> np.ndarray:
-    return np.log(sizes) if not power else sizes**-power
-
-
-def published_levels() -> pd.DataFrame:
-    """The papers' tables: mean LIC_D and mean LIC over captioners, by paper, attribute and classifier."""
-    by = ["attribute", "source", "classifier"]
-    found = (
-        papers().replace({"source": PAPERS}).groupby(by)[["lic_data", "lic"]].agg(["mean", "size"])
-    )
-    table = pd.DataFrame({"captioners": found["lic", "size"], "LIC_D": found["lic_data", "mean"], "LIC": found["lic", "mean"]})  # fmt: skip
-    return table.reset_index().sort_values(["attribute", "source", "LIC_D"], ignore_index=True)

@@ -14,44 +14,38 @@ from scipy.special import expit
 
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.measure.classifiers.base import TextForm
-from relic.measure.classifiers.linear import LEAST, caption_terms, optimum
+from relic.measure.classifiers.linear import LEAST, joined_terms, optimum
 from relic.measure.inputs import Reading, learned_classes, read_captions, usable_labels
 from relic.measure.score import auc, caption_scores, lic_score, log_loss
 from relic.measure.splits import PAPER_SEEDS, split
 
 PENALTY = 0.1  # C of `linear`
-LINEAR = {"classifier": "linear", "encoder": "", "recipe": "C=0.1", "batching": "", "split": "paired"}  # fmt: skip
+LINEAR = {"classifier": "linear", "recipe": "C=0.1", "split": "paired"}
+LINEAR |= {"encoder": "", "batching": ""}  # it has none
 
 
 class Rows:
     """Captions by image id as rows of a binary table of words and word pairs."""
 
     def __init__(self, captions: pd.Series):
-        terms = [caption_terms(caption) for caption in captions]
-        ends, columns = np.cumsum([0, *map(len, terms)]), np.concatenate(terms)
+        columns, ends = joined_terms(captions)
         self.table = csr_matrix((np.ones(len(columns)), columns, ends))
-        self.images = pd.Index(captions.index)
+        self.images = captions.index
 
-    def of(self, images) -> np.ndarray:
-        """Numbers of the rows of images."""
-        return self.images.get_indexer(images)
-
-    def scores(self, train: pd.Series, test: pd.Series) -> dict[str, float]:
-        """Train and test on images, given with their classes."""
-        (p,) = self.guesses(self.of(train.index), train.to_numpy(), self.of(test.index))
-        return scores(p, test.to_numpy())
-
-    def guesses(self, train: np.ndarray, classes: np.ndarray, *tests: np.ndarray) -> list[np.ndarray]:  # fmt: skip
-        """Train on some rows; the probability of class 1 for each of others."""
-        seen = self.table[train]
+    def guesses(self, train: pd.Series, *tests: pd.Index) -> list[np.ndarray]:
+        """Train on images, given with their classes; the probability of class 1 for each of others."""
+        seen = self.table[self.images.get_indexer(train.index)]
         kept = np.flatnonzero(np.bincount(seen.indices, minlength=seen.shape[1]) >= LEAST)
-        weights = optimum(seen[:, kept], classes, PENALTY)
-        return [expit(self.table[t][:, kept] @ weights[:-1] + weights[-1]) for t in tests]
+        weights = optimum(seen[:, kept], train.to_numpy(), PENALTY)
+        read = [self.table[self.images.get_indexer(test)][:, kept] for test in tests]
+        return [expit(rows @ weights[:-1] + weights[-1]) for rows in read]
 
-
-def scores(p: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """LIC of a set, AUC (percent) and log-loss."""
-    return {"score": lic_score(p, y), "auc": auc(p, y), "log_loss": log_loss(p, y)}
+    def scores(self, train: pd.Series, *tests: pd.Series) -> pd.Series:
+        """LIC of a set, AUC (percent) and log-loss: the means of the tests'."""
+        pairs = zip(self.guesses(train, *(t.index for t in tests)), tests, strict=True)
+        metrics = {"score": lic_score, "auc": auc, "log_loss": log_loss}
+        found = [{n: of(p, t.to_numpy()) for n, of in metrics.items()} for p, t in pairs]
+        return pd.DataFrame(found).mean()
 
 
 def class_mean(p: np.ndarray, y: np.ndarray) -> float:
@@ -97,20 +91,18 @@ def measure(
     sizes: Iterable[int] = (0,),
     labels: Iterable[str] = ("true",),
 ) -> pd.DataFrame:
-    """A row a split, training size (0: all), labels (of `learned_classes`) and side, in the columns that `lic_table` takes.
+    """A row a split, training size (0: all), labels (of `learned_classes`) and side, for `lic_table`.
 
     The test side of a split stays; of its training side the first images of each class are used, so
     that larger sets hold the smaller ones.
     """
-    rows, counted = [], [[Rows(each) for each in side] for side in read]
+    rows, counted = [], {"model": [*map(Rows, read.model)], "human": [*map(Rows, read.human)]}
+    about = {"corpus": corpus.name, "attribute": corpus.attribute.name, "captioner": captioner}
     for seed, size, how in product(seeds, sizes, labels):
         train, test = halves(corpus, captioner, seed, how)
         train = train[train.groupby(train).cumcount() < size // 2] if size else train
-        for side, every in zip(("model", "human"), counted, strict=True):
-            found = [each.scores(train, test) for each in every]
-            rows.append({
-                "corpus": corpus.name, "attribute": corpus.attribute.name, "captioner": captioner,
-                **LINEAR, "side": side, "labels": how, "caption_index": 0, "seed": seed, **pd.DataFrame(found).mean(),
-                "n_train": len(train), "n_test": len(test),
-            })  # fmt: skip
-    return pd.DataFrame(rows)
+        setting = {"labels": how, "seed": seed, "n_train": len(train), "n_test": len(test)}
+        for side, captions in counted.items():
+            means = pd.DataFrame([each.scores(train, test) for each in captions]).mean()
+            rows.append(about | setting | {"side": side, **means})
+    return pd.DataFrame(rows).assign(caption_index=0, **LINEAR)

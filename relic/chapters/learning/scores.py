@@ -8,9 +8,8 @@ gains by claiming more or less than it knows. AUC looks at the order of the gues
 import pandas as pd
 
 from relic.data.captioners import in_order
-from relic.judge.claims import SUPPORTED, SYMBOLS, judge
-from relic.judge.lic import estimates, intervals, lic_table
-from relic.judge.stats import estimate
+from relic.judge.claims import SYMBOLS, judge
+from relic.judge.lic import intervals, lic_table
 
 FLOOR = 25.0  # score of a classifier that knows nothing and says so
 SCORES = {"LIC": ("score", 1), "ΔAUC": ("auc", 1), "Δbits × 100": ("bits", 100)}  # unit: percent
@@ -20,10 +19,10 @@ NORMALISED = "normalised"
 
 def score_tables(runs) -> dict[str, pd.DataFrame]:
     """Lic tables by each score, all in percent: `lic` is always generated less human."""
-    found = {name: lic_table(runs, of=of) for name, (of, _) in SCORES.items()}
+    tables = {name: lic_table(runs, of=of) for name, (of, _) in SCORES.items()}
     for name, (_, times) in SCORES.items():
-        found[name][PARTS] *= times
-    return found
+        tables[name][PARTS] *= times
+    return tables
 
 
 def all_scores(runs) -> pd.DataFrame:
@@ -32,21 +31,20 @@ def all_scores(runs) -> pd.DataFrame:
     `above 0`: for each of LIC, ΔAUC and Δbits whether it surely lies above 0 (✓), below (✗) or neither (?).
     """
     tables = score_tables(runs)
-    parts = {name: intervals(table) for name, table in tables.items()}
-    parts["normalised LIC × 100"] = intervals(normalised(tables["LIC"]), NORMALISED)
-    about = ["attribute", "classifier", "captioner"]
-    shown = parts["LIC"][about].copy()
-    for name, part in parts.items():
-        value = part.set_index(about)[[NORMALISED if NORMALISED in part else "lic", "low", "high"]]
-        value.columns = [name, f"{name} low", f"{name} high"]
-        shown = shown.join(value, on=about)
-    words = {name: [SYMBOLS[w] for w in words_above(table)] for name, table in parts.items() if name in SCORES}  # fmt: skip
-    return shown.assign(**{"above 0": [" ".join(each) for each in zip(*words.values(), strict=True)]})  # fmt: skip
+    found = {name: (intervals(table), "lic") for name, table in tables.items()}
+    marks = [marks_above(table) for table, _ in found.values()]
+    of_room = intervals(normalised(tables["LIC"]), NORMALISED)
+    found["normalised LIC × 100"] = of_room, NORMALISED
+    shown = of_room[["attribute", "classifier", "captioner"]].copy()
+    for name, (table, value) in found.items():
+        ends = table[[value, "low", "high"]].to_numpy()
+        shown[[name, f"{name} low", f"{name} high"]] = ends
+    return shown.assign(**{"above 0": [" ".join(each) for each in zip(*marks, strict=True)]})
 
 
-def words_above(table: pd.DataFrame, bound: float = 0.0) -> list[str]:
-    """The verdict of each row of intervals on "more than `bound`"."""
-    return [judge(each, above=bound) for each in table.itertuples(index=False)]
+def marks_above(table: pd.DataFrame, bound: float = 0.0) -> list[str]:
+    """Does each row's interval lie above the bound (✓), below it (✗) or neither (?)?"""
+    return [SYMBOLS[judge(each, above=bound)] for each in table.itertuples(index=False)]
 
 
 def normalised(lic: pd.DataFrame) -> pd.DataFrame:
@@ -66,12 +64,10 @@ def normalised(lic: pd.DataFrame) -> pd.DataFrame:
 
 def survival(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """A row a captioner, a column a test: is LIC surely above 0 (✓), surely not (✗) or neither (?)?"""
-    found = {name: {n: judge(e.interval(), above=0) for n, e in estimates(t).items()} for name, t in tables.items()}  # fmt: skip
-    words = pd.DataFrame(found).replace(SYMBOLS)
-    words["all"] = (
-        (words == SYMBOLS[SUPPORTED]).all(axis=1).map({True: SYMBOLS[SUPPORTED], False: ""})
-    )
-    return words.loc[in_order(words.index)].rename_axis("captioner").reset_index()
+    found = {name: intervals(table).set_index("captioner") for name, table in tables.items()}
+    marks = {name: pd.Series(marks_above(t), t.index) for name, t in found.items()}
+    table = pd.DataFrame(marks)
+    return table.loc[in_order(table.index)].rename_axis("captioner").reset_index()
 
 
 def learned(runs) -> pd.DataFrame:
@@ -79,19 +75,16 @@ def learned(runs) -> pd.DataFrame:
 
     A row a captioner and classifier. One split has no interval.
     """
-    score, auc = lic_table(runs), lic_table(runs, of="auc")
-    keys = ["attribute", "captioner", "classifier", "seed"]
-    both = score.merge(auc[[*keys, "lic_model", "lic_data"]], on=keys, suffixes=("", "_auc"))
-    shared = both.groupby(keys[:2] + keys[3:])["classifier"].transform("nunique")
-    most = both.groupby(keys[:2])["classifier"].transform("nunique")
-    rows = []
-    for about, part in both[(shared == most) & (most > 1)].groupby(keys[:3], sort=False):
-        found = estimate(part["lic"])
-        means = part[["lic_model_auc", "lic_data_auc", "lic_model", "lic_data"]].mean()
-        names = ["AUC, generated", "AUC, human", "LIC_M", "LIC_D"]
-        row = dict(zip(keys[:3], about, strict=True)) | dict(zip(names, means, strict=True))
-        row |= dict(zip(("LIC", "low", "high"), found.interval(), strict=True))
-        rows.append(row | {"splits": found.n, "human captions": ", ".join(sorted(set(part["human"])))})  # fmt: skip
-    order = {name: at for at, name in enumerate(in_order(both["captioner"].unique()))}
-    rows.sort(key=lambda row: order[row["captioner"]])
-    return pd.DataFrame(rows)
+    score, auc = (lic_table(runs, of=of) for of in ("score", "auc"))  # the same rows
+    shared = score.groupby(["captioner", "seed"])["classifier"].transform("nunique")
+    most = score.groupby("captioner")["classifier"].transform("nunique")
+    kept = (shared == most) & (most > 1)
+    table, by = intervals(score[kept]), ["captioner", "classifier"]
+    if table.empty:
+        return table
+    table[["AUC, generated", "AUC, human"]] = intervals(auc[kept])[["lic_model", "lic_data"]]
+    human = score[kept].groupby(by)["human"].agg(lambda each: ", ".join(sorted(set(each))))
+    table = table.join(human.rename("human captions"), on=by)
+    names = {"lic_model": "LIC_M", "lic_data": "LIC_D", "lic": "LIC", "seeds": "splits"}
+    table = table.sort_values("captioner", key=lambda c: c.map(in_order(c).index), kind="stable")
+    return table.rename(columns=names)

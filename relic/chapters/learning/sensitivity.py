@@ -1,10 +1,10 @@
 """Does a verdict hang on the length of captions, or on a few objects? LIC with other texts.
 
 Both give a lic table (`relic.judge.lic`) with one more column, for the captioners of any corpus with
-human captions, an audit's too: `vocabulary` and `indices` are those of its runs.
+human captions.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from functools import cache, partial
 
 import numpy as np
@@ -13,7 +13,7 @@ import pandas as pd
 from relic.chapters.learning.fits import Texts, measure, texts
 from relic.chapters.objects import object_names, object_table, without_objects
 from relic.data.corpus import Corpus
-from relic.judge.lic import intervals, lic_table
+from relic.judge.lic import lic_table
 from relic.measure.splits import PAPER_SEEDS
 
 TELLING = 10  # objects masked alone
@@ -44,49 +44,45 @@ def objects_masked(
     captioners: Iterable[str] | None = None,
     seeds: Iterable[int] = PAPER_SEEDS,
     objects: Iterable[str] | None = None,
-    **reading,
 ) -> pd.DataFrame:
     """LIC (linear) with no object masked, with all of COCO's, and with each of `objects` alone.
 
     `objects`: the most telling ones by default. The column `masked` says which.
     """
-    each = telling_objects(corpus) if objects is None else list(objects)
-    masks = {NOTHING: [], OBJECTS: object_names()} | {name: [name] for name in each}
-    changes = {name: partial(masked, names=frozenset(names)) for name, names in masks.items()}
-    return _changed(corpus, captioners, seeds, "masked", changes, reading)
+    each = telling_objects(corpus) if objects is None else objects
+    masks = {NOTHING: (), OBJECTS: object_names()} | {name: (name,) for name in each}
+    changes = {name: partial(masked, names=names) for name, names in masks.items()}
+    return _changed(corpus, captioners, seeds, "masked", changes)
 
 
 def length_matched(
-    corpus: Corpus,
-    captioners: Iterable[str] | None = None,
-    seeds: Iterable[int] = PAPER_SEEDS,
-    **reading,
+    corpus: Corpus, captioners: Iterable[str] | None = None, seeds: Iterable[int] = PAPER_SEEDS
 ) -> pd.DataFrame:
     """LIC (linear) of captions as written, and cut: of an image's two, both end where the shorter does.
 
     Each human caption meets the generated one cut to its length, so both sides are means over as many
     runs. Columns `length`, and `words_model`, `words_data`: mean tokens of what is read.
     """
-    changes: dict[str, Callable[[Texts], Texts]] = {AS_WRITTEN: lambda read: read, SAME: cut}
-    return _changed(corpus, captioners, seeds, "length", changes, reading)
+    return _changed(corpus, captioners, seeds, "length", {AS_WRITTEN: lambda read: read, SAME: cut})
 
 
-def _changed(corpus, captioners, seeds, column: str, changes: dict, reading: dict) -> pd.DataFrame:
-    found = []
+def _changed(corpus, captioners, seeds, column: str, changes: dict) -> pd.DataFrame:
+    """Lic tables by what was done to the texts, which `column` names."""
+    parts = []
     for captioner in captioners or corpus.captioners:
-        read = texts(corpus, captioner, **reading)
+        read = texts(corpus, captioner)
         for name, change in changes.items():
             new = change(read)
+            words = [np.mean([each.str.count(" ").mean() + 1 for each in side]) for side in new]
             table = lic_table(measure(corpus, captioner, new, seeds)).drop(columns="human")
-            sides = ("words_model", "words_data")
-            table[[*sides]] = [float(np.mean([t.str.count(" ").mean() + 1 for t in side])) for side in new]  # fmt: skip
-            found.append(table.assign(**{column: name}))
-    return pd.concat(found, ignore_index=True)
+            table = table.assign(words_model=words[0], words_data=words[1])
+            parts.append(table.assign(**{column: name}))
+    return pd.concat(parts, ignore_index=True)
 
 
 def masked(read: Texts, names: Collection[str]) -> Texts:
     """Without the words of these objects."""
-    hidden = cache(partial(without_objects, names=names))
+    hidden = cache(partial(without_objects, names=frozenset(names)))
     return Texts(*([each.map(hidden) for each in side] for side in read))
 
 
@@ -94,16 +90,10 @@ def cut(read: Texts) -> Texts:
     """Each human caption beside the generated one, both as long as the shorter."""
     model, human = [], []
     for theirs in read.human:
-        ours = read.model[0]
-        shared = ours.index.intersection(theirs.index)
-        pairs = [(a.split(), b.split()) for a, b in zip(ours[shared], theirs[shared], strict=True)]
-        short = [[" ".join(each[: min(map(len, pair))]) for each in pair] for pair in pairs]
-        for side, texts_of in zip((model, human), zip(*short, strict=True), strict=True):
-            side.append(pd.Series(texts_of, index=shared, dtype=object))
+        both = pd.concat([read.model[0], theirs], axis=1, join="inner")
+        words = [(ours.split(), other.split()) for ours, other in both.itertuples(index=False)]
+        ends = [min(map(len, pair)) for pair in words]
+        for number, side in enumerate((model, human)):
+            short = [" ".join(pair[number][:end]) for pair, end in zip(words, ends, strict=True)]
+            side.append(pd.Series(short, index=both.index, dtype=object))
     return Texts(model, human)
-
-
-def by_change(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Intervals by captioner and by what was changed."""
-    parts = [intervals(part).assign(**{column: name}) for name, part in table.groupby(column, sort=False)]  # fmt: skip
-    return pd.concat(parts, ignore_index=True)
