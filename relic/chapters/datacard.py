@@ -44,7 +44,10 @@ def human_sources(corpus: Corpus) -> pd.DataFrame:
 
 
 def caption_summary(corpus: Corpus) -> pd.DataFrame:
-    """Captions, words, lengths and repetitions of each captioner and of the first human caption."""
+    """Captions, words, lengths and repetitions of each captioner and of the first human caption.
+
+    A caption is repeated when another image has the same one, word for word.
+    """
     about, rows = corpus.attribute, []
     for name, captions, key in _sets(corpus):
         captions = captions[captions.index.isin(corpus.labels.index)]
@@ -52,12 +55,12 @@ def caption_summary(corpus: Corpus) -> pd.DataFrame:
         tokens, vocabulary = masked.str.split(), corpus.vocabularies.get(key)
         row = {"captioner": name, "captions": len(captions)}
         row |= {"different captions": captions.nunique()}
-        row |= {"repeated (%)": 100 * repeated_share(captions)}
-        row |= {"repeated once masked (%)": 100 * repeated_share(masked)}
+        row |= {"repeated (%)": 100 * captions.duplicated(keep=False).mean()}
+        row |= {"repeated once masked (%)": 100 * masked.duplicated(keep=False).mean()}
         row |= {"words in use": tokens.explode().nunique()}
         row |= {"vocabulary": len(vocabulary) if vocabulary else None}
         rows.append(row | {"tokens a caption": tokens.str.len().mean()})
-    return pd.DataFrame(rows).astype({"vocabulary": "Int64"})
+    return pd.DataFrame(rows)
 
 
 def _sets(corpus: Corpus) -> list[tuple[str, pd.Series, str | None]]:
@@ -65,15 +68,6 @@ def _sets(corpus: Corpus) -> list[tuple[str, pd.Series, str | None]]:
     sets = [(corpus.display_names[key], corpus.captions(key), key) for key in corpus.captioners]
     human = [] if corpus.human.empty else [("Human, first caption", corpus.human_captions(0), None)]
     return sets + human
-
-
-def repeated_share(captions: pd.Series) -> float:
-    """Share of captions that another image has too, word for word.
-
-    >>> repeated_share(pd.Series(["a dog", "a cat", "a dog", "a cow"]))
-    0.5
-    """
-    return float(captions.duplicated(keep=False).mean())
 
 
 def caption_lengths(corpus: Corpus) -> pd.DataFrame:
@@ -99,15 +93,6 @@ def same_captions(corpus: Corpus) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["captioner", "other", "same (%)"])
 
 
-def planted_truth(corpus) -> pd.DataFrame:
-    """The embedded corpus's captioners: gain, and true LIC in percent."""
-    rows = []
-    for key, planted in corpus.planted.items():
-        truth = corpus.true_lic(key)
-        rows.append((planted.name, planted.gain, truth.lic_model, truth.lic_data, truth.lic))
-    return pd.DataFrame(rows, columns=["captioner", "gain", "true LIC_M", "true LIC_D", "true LIC"])
-
-
 def annotator_agreement(directory: Path) -> pd.DataFrame:
     """Agreement of the age annotators on images that two of them labelled, and Cohen's κ.
 
@@ -115,32 +100,27 @@ def annotator_agreement(directory: Path) -> pd.DataFrame:
     but the margins; annotators are taken in the order of their files.
     """
     files = sorted(Path(directory, "age_annotations").glob("annotations_person*.csv"))
-    votes = {file.stem: _votes(file).groupby("id")["label"].first() for file in files}
-    several = pd.concat(votes.values()).groupby(level=0).size() >= 2
-    both = [pd.concat(each, axis=1, join="inner") for each in combinations(votes.values(), 2)]
-    parts = [part.set_axis(["first", "second"], axis=1) for part in both]
-    pairs = pd.concat(parts or [pd.DataFrame(columns=["first", "second"])])
-    either, rows = pairs[pairs.isin(["old", "young"]).all(axis=1)], []
+    votes = pd.DataFrame({file.stem: _votes(file) for file in files})  # a column an annotator
+    several = int((votes.count(axis=1) >= 2).sum())
+    pairs = [votes[list(two)].dropna().to_numpy() for two in combinations(votes, 2)]
+    pairs = np.concatenate([np.empty((0, 2), dtype=object), *pairs])
+    either, rows = pairs[np.isin(pairs, ["old", "young"]).all(axis=1)], []
     for name, kept in (("old or young", either), ("old, young or none", pairs)):
-        first, second = kept["first"], kept["second"]
-        row = {"labels": name, "images with several annotators": int(several.sum())}
-        row |= {"pairs": len(kept), "agreement (%)": 100 * (first == second).mean()}
-        kappa = cohen_kappa_score(first, second) if len(kept) else None
-        rows.append(row | {"Cohen's κ": kappa})
+        row = {"labels": name, "images with several annotators": several, "pairs": len(kept)}
+        row["agreement (%)"] = 100 * (kept[:, 0] == kept[:, 1]).mean() if len(kept) else None
+        row["Cohen's κ"] = cohen_kappa_score(*kept.T) if len(kept) else None
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _votes(file: Path) -> pd.DataFrame:
-    """One annotator's labels."""
+def _votes(file: Path) -> pd.Series:
+    """One annotator's label of each image."""
     try:
-        frame = pd.read_csv(file)
-        columns = list(map(str, frame.columns))
+        votes = pd.read_csv(file, usecols=["id", "label"])
     except (ValueError, OSError) as error:  # pandas' own errors are ValueErrors
-        columns = [f"unreadable: {error}"]
-    if columns != ["id", "label"]:
-        found = f"{file} has the columns {', '.join(columns)}"
-        raise RelicError(found, expected="id, label", mend="relic data fetch DIR --replace")
-    return frame.fillna({"label": "none"})
+        mend = "relic data fetch DIR --replace"
+        raise RelicError(f"{file}: {error}", expected="columns id, label", mend=mend) from error
+    return votes.fillna({"label": "none"}).groupby("id")["label"].first()
 
 
 COUNTED = {
@@ -165,17 +145,11 @@ def counted(name: str, corpora: Iterable[Corpus]) -> pd.DataFrame:
     return pd.concat(parts, names=["attribute"]).reset_index(level=0).reset_index(drop=True)
 
 
-def recorded(name: str) -> pd.DataFrame:
-    """A recorded table of the real captions."""
-    frame = read_table(RECORD, name)
-    return frame.astype({"vocabulary": "Int64"}) if "vocabulary" in frame else frame
-
-
 def table(name: str, corpora: list) -> pd.DataFrame:
     """A table of the card: counted where the captions are; as recorded where they are not, or train for minutes."""
     if all(isinstance(c, Corpus) for c in corpora) and name != "thinning":
         return counted(name, corpora)
-    frame, names = recorded(name), [c.attribute.name for c in corpora if not c.synthetic]
+    frame, names = read_table(RECORD, name), [c.attribute.name for c in corpora if not c.synthetic]
     return frame[frame["attribute"].isin(names)] if "attribute" in frame else frame
 
 

@@ -8,14 +8,8 @@ from scipy import stats
 from relic import paths
 from relic.chapters.attribution import runs as module
 from relic.chapters.attribution import tables
-from relic.chapters.attribution.runs import (
-    attributed,
-    examples,
-    publish,
-    read_recorded,
-    scores,
-    words,
-)
+from relic.chapters.attribution.runs import attributed, attributions, publish, read_recorded
+from relic.chapters.attribution.tables import FEWEST, examples, scores, words
 from relic.data.attribute import load_attribute
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
@@ -60,15 +54,6 @@ def test_scores_are_averaged_by_class_over_correct_captions():
     assert row["apart"] == pytest.approx(100 * 0.05 / ((7 / 5 + 1 / 5 - 0.1) / 2))
 
 
-def test_classes_are_averaged_over_splits_by_captioner():
-    rows = scores(made(FOUR) | made(FOUR[1:], seed=1))  # class 1: 0.6, then -0.2
-    row = tables.by_class(rows, ("Male", "Female")).iloc[0]
-    assert row["female"] == pytest.approx(0.2)
-    assert row["male"] == pytest.approx(1.4)
-    assert row["sum"] == pytest.approx(1.6)
-    assert (row["n, female"], row["n, male"], row["splits"]) == (2, 1, 2)  # 1.5 captions: 2
-
-
 def test_word_means_count_a_caption_once_and_equal_captions_as_one():
     captions = [
         (1, 0.9, "dog dog", [1.0, 3.0]),  # 2 on average
@@ -108,17 +93,6 @@ def test_one_run_has_intervals_over_captions_and_several_over_seeds():
     assert three["low"] == pytest.approx(1 - half)
     assert three["sure"] == 0  # the interval holds zero
     assert (three["n"], three["splits"]) == (27, 3)
-
-
-def test_strongest_words_are_listed_by_class_with_their_captions():
-    means = {"dog": [1.0], "cat": [2.0], "tie": [-1.0], "weak": [0.01]}
-    found = tables.strongest(tables.pooled(word_frame(nic_plus=means)), ("Male", "Female"))
-    assert found.to_numpy().tolist() == [
-        ["NIC+", "Female", "cat (9), dog (9)"],
-        ["NIC+", "Male", "tie (9)"],
-    ]
-    weak = tables.strongest(tables.pooled(word_frame(nic_plus={"weak": [0.01]})), ("a", "b"))
-    assert weak.iloc[:, 2].tolist() == ["–", "–"]
 
 
 def test_differences_are_second_less_first_over_splits_with_holms_p():
@@ -190,7 +164,7 @@ def test_wrong_requests_are_refused_before_training(tmp_path, trained):
     with pytest.raises(RelicError, match="linear"):
         attributed(corpus, describe(corpus, "planted_lot", "linear"), directory=tmp_path)
     with pytest.raises(RelicError, match="two or more"):
-        tables.attributions(corpus, ["planted_lot"], "lstm", [0])
+        attributions(corpus, ["planted_lot"], "lstm", [0])
     assert trained == []
 
 
@@ -250,7 +224,7 @@ def test_synthetic_runs_are_not_recorded(tmp_path, monkeypatch):
 def test_recorded_files_hold_single_words_and_numbers_only():
     known, listed = read_recorded("scores"), read_recorded("words")
     assert not listed["word"].str.contains(r"\s").any()
-    assert (listed["different"] >= module.FEWEST).all()
+    assert (listed["different"] >= FEWEST).all()
     assert not known.duplicated(["key", "of", "steps"]).any()
     assert not known["corpus"].str.contains("synthetic").any()
     assert (known["commit"].str.len() == 12).all()
@@ -260,7 +234,7 @@ def test_recorded_files_hold_single_words_and_numbers_only():
 def test_without_captions_recorded_runs_are_served_and_others_are_an_error(trained):
     corpus = RecordedCorpus(load_attribute("gender"))
     pair = ["nic_plus", "nic_equalizer"]
-    found, listed, quoted = tables.attributions(corpus, pair, "lstm", [0])
+    found, listed, quoted = attributions(corpus, pair, "lstm", [0])
     assert sorted(zip(found["captioner"], found["of"], strict=True)) == [
         (name, of) for name in sorted(pair) for of in ("logit", "probability")
     ]
@@ -268,16 +242,16 @@ def test_without_captions_recorded_runs_are_served_and_others_are_an_error(train
     assert set(found["size"]) == {0}  # not the small run of another classifier
     assert set(listed["key"]) == set(quoted["key"]) == set(found["key"])
     with pytest.raises(RelicError, match="seed 7: no attributions"):
-        tables.attributions(corpus, pair, "lstm", [0, 7])
+        attributions(corpus, pair, "lstm", [0, 7])
 
 
 def test_a_synthetic_page_rests_on_its_own_runs(trained, monkeypatch, tmp_path):
     monkeypatch.setenv(paths.RUNS_SETTING, str(tmp_path))
-    monkeypatch.setattr(tables, "SMALL", 80)
-    monkeypatch.setattr(tables, "CHECKED", 0)
+    monkeypatch.setattr(module, "SMALL", 80)
+    monkeypatch.setattr(module, "CHECKED", 0)
     corpus = planted_corpus("gender", images=300)
     pair = ["planted_none", "planted_lot"]
-    found, listed, quoted = tables.attributions(corpus, pair, "lstm", [0])
+    found, listed, quoted = attributions(corpus, pair, "lstm", [0])
     assert quoted["captioner"].tolist() == pair * 2
     assert set(found["source"]) == {"own"}
     assert [run.captioner for run in trained] == pair
@@ -287,6 +261,6 @@ def test_a_synthetic_page_rests_on_its_own_runs(trained, monkeypatch, tmp_path):
 def test_with_the_real_captions_the_recorded_runs_are_the_same(real_data, trained):
     """Their fingerprints match, so nothing is trained."""
     corpus = load_corpus("gender", "real")
-    found, *_ = tables.attributions(corpus, ["nic_plus", "nic_equalizer"], "lstm", [0])
+    found, *_ = attributions(corpus, ["nic_plus", "nic_equalizer"], "lstm", [0])
     assert set(found["source"]) == {"recorded"}
     assert trained == []

@@ -17,8 +17,6 @@ from relic.chapters.datacard import (
     depth_counts,
     human_sources,
     label_counts,
-    planted_truth,
-    repeated_share,
     same_captions,
     table,
 )
@@ -27,9 +25,14 @@ from relic.data.corpus import Corpus
 from relic.data.load import load_corpus
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
+from relic.records.tables import read_table
 
 SAT = {4: "a man on a bike", 1: "a woman on a bike", 2: "a dog.", 3: "a cat"}
 NIC = {1: "a woman on a bike.", 2: "a dog .", 3: "a cow"}
+
+
+def recorded(name: str) -> pd.DataFrame:
+    return read_table(datacard.RECORD, name)
 
 
 @pytest.fixture
@@ -121,23 +124,11 @@ def test_a_table_is_counted_where_captions_are_and_recorded_where_not(corpus, mo
     assert set(table("thinning", [handle])["attribute"]) == {"race"}
 
 
-def test_repeated_share():
-    assert repeated_share(pd.Series(["a", "b", "a", "a"])) == 0.75
-    assert repeated_share(pd.Series(["a", "b"])) == 0
-
-
 def test_corpus_without_human_captions(corpus):
     bare = Corpus(**{**vars(corpus), "human": corpus.human.iloc[:0]})
     assert list(caption_summary(bare)["captioner"]) == ["NIC", "SAT"]
     assert set(caption_lengths(bare)["captioner"]) == {"NIC", "SAT"}
     assert human_sources(bare).to_numpy().tolist() == [["none", 4]]
-
-
-def test_planted_truth():
-    table = planted_truth(planted_corpus("gender", images=100))
-    assert len(table) == 4
-    assert (table["true LIC"] == table["true LIC_M"] - table["true LIC_D"]).all()
-    assert (table.loc[table["gain"] == 0, "true LIC"] == 0).all()
 
 
 # --- annotators -------------------------------------------------------------------------------
@@ -210,7 +201,7 @@ def test_real_agreement(real_data):
 
 
 def test_the_recorded_card_has_the_papers_counts():
-    labels = datacard.recorded("labels").set_index(["attribute", "label"])["images"]
+    labels = recorded("labels").set_index(["attribute", "label"])["images"]
     assert labels["gender"].to_dict() == {"Male": 7466, "Female": 3314}
     assert labels["race"].to_dict() == {"Light": 9873, "Dark": 1096}
     assert labels["age"].to_dict() == {"old": 4603, "young": 2435}
@@ -218,8 +209,8 @@ def test_the_recorded_card_has_the_papers_counts():
 
 def test_the_recorded_tables_agree_with_each_other():
     """Depths add up to the labelled images; depth none is what sources call none."""
-    depth = datacard.recorded("depth").pivot(index="attribute", columns="human captions", values="images")  # fmt: skip
-    labels = datacard.recorded("labels").groupby("attribute")
+    depth = recorded("depth").pivot(index="attribute", columns="human captions", values="images")  # fmt: skip
+    labels = recorded("labels").groupby("attribute")
     assert depth.sum(axis=1).to_dict() == labels["images"].sum().to_dict()
     covered = labels["with human captions"].sum()
     assert depth.drop(columns=0).sum(axis=1).to_dict() == covered.to_dict()
@@ -235,10 +226,10 @@ def test_a_synthetic_card_is_not_recorded(tmp_path, monkeypatch):
 def test_the_record_is_what_the_real_captions_give(real_data, tmp_path, monkeypatch):
     """All but the thinning study, which trains for minutes."""
     names = [name for name in datacard.TABLES if name != "thinning"]
-    kept = {name: datacard.recorded(name) for name in names}
+    kept = {name: recorded(name) for name in names}
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     datacard.record([load_corpus(name, "real") for name in ("gender", "race", "age")], names)
     for name, frame in kept.items():
-        again = datacard.recorded(name)
+        again = recorded(name)
         assert set(again) == set(frame)
         pd.testing.assert_frame_equal(again[list(frame)], frame)

@@ -9,7 +9,6 @@ import pytest
 import relic
 from relic.chapters import extensions, figures
 from relic.chapters.direction import measure as direction
-from relic.chapters.direction import tables
 from relic.chapters.direction.measure import (
     HUMAN,
     SILENT,
@@ -116,22 +115,6 @@ def test_neutral_captions_name_nothing(attribute):
         assert named_class(neutralised(f"the {word} runs", words), words) == direction.NONE
 
 
-def test_wrong_examples_are_shown_as_text(corpus):
-    """Image 2 is wrong, and so is image 5; five people name the label of both."""
-    examples = tables.wrong_examples(corpus)
-    assert examples.to_numpy().tolist() == [["SAT", "Male", "a woman", "a man and a dog"]]
-    rows = corpus.generated.assign(caption="a woman <script>x</script> & co")
-    shown = table_html(tables.wrong_examples(replace(corpus, generated=rows)), "x.csv", "examples")
-    assert "a woman &lt;script&gt;x&lt;/script&gt; &amp; co" in shown
-    assert "<script>" not in shown
-
-
-def test_an_image_that_one_human_misnames_is_no_example(corpus):
-    human = corpus.human.copy()
-    human.loc[human["image_id"].isin([2, 5]) & (human["caption_index"] == 3), "caption"] = "a dog"
-    assert tables.wrong_examples(replace(corpus, human=human)).empty
-
-
 def test_planted_gains_show_in_objects():
     """A captioner with gain amplifies A→T, one that removes the tilt reduces it; silence has no T→A."""
     tables = direction.measure(
@@ -212,20 +195,6 @@ def test_wide_keeps_an_interval_beside_its_value():
     assert table.set_index("captioner").loc["NIC", "wrong low"] == 15
     assert np.isnan(table.set_index("captioner").loc["NIC", "right"])
     assert "20.0 [15.0, 25.0]" in table_html(table, "x.csv", "wide")
-
-
-def test_most_tilted_objects_by_hand():
-    rows = [
-        ("SAT", "A→T", "tie", -1.0, 2.0, 1.0, 3.0, 60), ("NIC", "A→T", "tie", -1.0, 1.0, -1.0, 3.0, 60),
-        ("SAT", "A→T", "cup", 1.0, -4.0, -5.0, -3.0, 70), ("NIC", "A→T", "cup", 1.0, -2.0, -3.0, -1.0, 70),
-        ("SAT", "A→T", "car", 1.0, 0.1, -1.0, 1.0, 80), ("NIC", "A→T", "car", 1.0, 0.1, -1.0, 1.0, 80),
-    ]  # fmt: skip
-    columns = ["captioner", "direction", "object", "leaning", "value", "low", "high", "images"]
-    table = tables.most_tilted(pd.DataFrame(rows, columns=columns), ("Male", "Female"), most=2)
-    assert table.to_numpy().tolist() == [
-        ["A→T", "cup", "Female", -3.0, -4.0, -2.0, 2, 2, 70],
-        ["A→T", "tie", "Male", 1.5, 1.0, 2.0, 1, 2, 60],
-    ]
 
 
 def test_the_figure_shows_each_captioner_at_its_values():

@@ -10,6 +10,7 @@ from relic.data.attribute import load_attribute
 from relic.data.corpus import Corpus
 from relic.data.planted import CAPTIONERS, planted_corpus
 from relic.records import serve
+from relic.records.tables import read_table
 
 
 @pytest.fixture
@@ -87,9 +88,7 @@ def test_thinned_to_one_caption_lic_d_is_that_of_the_first(ragged):
 
 
 def test_the_record_is_about_both_ragged_attributes():
-    from relic.chapters import datacard
-
-    table = datacard.recorded("thinning")
+    table = read_table("data", "thinning")
     assert set(table["attribute"]) == {"gender", "race"}  # every age image has five
     assert (table["low"] <= table["difference"]).all()
     assert (table["five"] + table["difference"]).to_numpy() == pytest.approx(

@@ -2,32 +2,35 @@
 
 All scores are those of `pycocoevalcap` with its PTB tokenizer, times 100. The intervals resample images:
 
-- BLEU-4 is a corpus score: n-gram counts and lengths are summed over the drawn images, then scored.
-- METEOR is a corpus score too: its match counts are summed, and METEOR itself scores the sums.
-- CIDEr is a mean over images; word weights (idf) stay those of all images.
-- ROUGE-L is a mean over images.
+- BLEU-4 and METEOR are corpus scores: counts are summed over the drawn images, then scored (METEOR's by itself).
+- CIDEr and ROUGE-L are means over images; CIDEr's word weights (idf) stay those of all images.
+
+BLEU-4 and CIDEr also the way Türk et al. (2023) computed them, to see what their figures are. NLTK's BLEU
+takes lists of tokens. Given strings it takes every character for a token, spaces and capitals too, and
+a caption shares most runs of four letters with any other English sentence.
 """
 
 import hashlib
 import os
-import shutil
 import subprocess
+import warnings
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from pycocoevalcap.bleu.bleu_scorer import BleuScorer
+from nltk.translate.bleu_score import sentence_bleu
+from pycocoevalcap.bleu.bleu_scorer import cook_refs, cook_test
 from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.meteor import meteor as coco_meteor
 from pycocoevalcap.rouge.rouge import Rouge
 from pycocoevalcap.tokenizer import ptbtokenizer
 
-from relic.chapters.accuracy.turk import CHARACTER_BLEU, RAW_CIDER, character_bleu
 from relic.chapters.resample import image_draws, interval
 from relic.data.captioners import display_names, in_order
 from relic.data.corpus import Corpus
+from relic.data.load import load_corpus
 from relic.errors import RelicError
 from relic.measure.text import tokenize
 from relic.records.runs import OWN
@@ -35,6 +38,7 @@ from relic.records.serve import AnyCorpus
 from relic.records.tables import read_record, write_record
 
 METRICS = ("BLEU-4", "CIDEr", "METEOR", "ROUGE-L")
+CHARACTER_BLEU, RAW_CIDER = "BLEU-4 of characters", "CIDEr of untokenized text"
 PTB, FALLBACK = "PTB", "NLTK Treebank"  # the COCO tools' tokenizer; ours where there is no Java
 RECORD = "accuracy"
 VERSION = 1  # raised when a change here moves numbers
@@ -44,24 +48,23 @@ PUNCTUATION = {*ptbtokenizer.PUNCTUATIONS, "(", ")", "{", "}", "[", "]"}  # NLTK
 @cache
 def java_problem() -> str:
     """Why METEOR and the PTB tokenizer cannot run here; empty when they can."""
-    if shutil.which("java") is None:
-        return "no Java found"
     try:
-        done = subprocess.run(["java", "-version"], capture_output=True, timeout=60, check=False)
+        subprocess.run(["java", "-version"], capture_output=True, timeout=60, check=True)
+    except FileNotFoundError:
+        return "no Java found"
     except (OSError, subprocess.SubprocessError) as error:
         return f"Java does not start: {error}"
-    if done.returncode:
-        return f"Java does not start: exit status {done.returncode}"
     home = Path(ptbtokenizer.__file__).parent
     if not os.access(home, os.W_OK):  # pycocoevalcap keeps its temporary file there
         return f"the PTB tokenizer cannot write to {home}"
     return ""
 
 
-def tokenized(captions: Iterable[str], tokenizer: str) -> dict[str, str]:
+@lru_cache(maxsize=2)  # human captions serve every captioner: tokenized once
+def tokenized(captions: tuple[str, ...], tokenizer: str) -> dict[str, str]:
     """Each distinct caption in lower case without punctuation, tokens joined by spaces.
 
-    >>> tokenized(["A man's hat."], "NLTK Treebank")
+    >>> tokenized(("A man's hat.",), "NLTK Treebank")
     {"A man's hat.": "a man 's hat"}
     """
     texts = list(dict.fromkeys(captions))
@@ -85,13 +88,10 @@ def tokenized(captions: Iterable[str], tokenizer: str) -> dict[str, str]:
 
 def bleu_counts(candidates: list[str], references: list[list[str]]) -> np.ndarray:
     """By image: matching n-grams (n = 1 to 4), all n-grams, length, closest reference length."""
-    scorer = BleuScorer(n=4)
-    for candidate, texts in zip(candidates, references, strict=True):
-        scorer += (candidate, texts)
     rows = []
-    for c in scorer.ctest:
-        closest = min((abs(length - c["testlen"]), length) for length in c["reflen"])[1]
-        rows.append((*c["correct"], *c["guess"], c["testlen"], closest))
+    for candidate, texts in zip(candidates, references, strict=True):
+        c = cook_test(candidate, cook_refs(texts), eff="closest")
+        rows.append((*c["correct"], *c["guess"], c["testlen"], c["reflen"]))
     return np.array(rows, dtype=float)
 
 
@@ -107,6 +107,20 @@ def bleu4(counts: np.ndarray) -> np.ndarray:
     return np.exp(np.log(correct / guess).mean(axis=-1)) * penalty
 
 
+def character_bleu(candidates: Iterable[str], references: Iterable[list[str]]) -> np.ndarray:
+    """NLTK's sentence BLEU on strings, so on characters, by image.
+
+    >>> character_bleu(["a man"], [["a fan", "the sea"]]).round(2).tolist()
+    [0.0]
+    >>> character_bleu(["a man on a bike"], [["a woman on a bus"]]).round(2).tolist()
+    [0.63]
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # captions that share no four characters
+        pairs = zip(candidates, references, strict=True)
+        return np.array([sentence_bleu(texts, caption) for caption, texts in pairs], dtype=float)
+
+
 class MeteorScorer(coco_meteor.Meteor):
     """METEOR 1.5 as the COCO tools run it, with its match counts kept by image."""
 
@@ -115,58 +129,45 @@ class MeteorScorer(coco_meteor.Meteor):
 
         When METEOR sums up, a caption that matches a reference wholly, in one piece, has no fragment.
         """
-        lines = []
-        for candidate, texts in zip(candidates, references, strict=True):
-            texts = [text.replace("|||", " ") for text in (*texts, candidate)]  # its separator
-            lines.append(" ||| ".join(["SCORE", *texts]))
-        counts = self._ask(lines, answers=1)
+        pairs = zip(candidates, references, strict=True)
+        counts = np.array([self._ask("SCORE", *texts, caption) for caption, texts in pairs])
         whole = (counts[:, [0, 1]] == counts[:, [21, 22]]).all(axis=1)  # lengths, matched words
         counts[whole & (counts[:, 20] == 1), 20] = 0
         return counts
 
     def scores(self, summed: np.ndarray) -> np.ndarray:
         """The corpus score of summed counts, a row each, by METEOR itself."""
-        lines = [" ".join(["EVAL |||", *map(repr, map(float, row))]) for row in summed]
-        return self._ask(lines, answers=2)[1::2, 0]  # of the one line, of all lines: the same
+        lines = [" ".join(repr(float(count)) for count in row) for row in summed]
+        return np.array([self._ask("EVAL", line, answers=2)[0] for line in lines])
+
+    def _ask(self, *parts: str, answers: int = 1) -> list[float]:
+        """Numbers that METEOR answers; of several lines the last (EVAL: each line, then all)."""
+        line = " ||| ".join(part.replace("|||", " ") for part in parts)
+        try:
+            self.meteor_p.stdin.write(f"{line}\n".encode())
+            self.meteor_p.stdin.flush()
+            for _ in range(answers):
+                answer = self.meteor_p.stdout.readline()
+            if not answer.strip():
+                raise ValueError("no answer")
+            return [float(number) for number in answer.split()]
+        except (OSError, ValueError) as error:
+            raise RelicError(
+                "METEOR's Java process gave no score",
+                expected="Java 8 or newer with 2 GB of memory",
+                mend="java -version shows whether Java works",
+            ) from error
 
     def __del__(self):
-        """End the process; unlike the base class also where it never started or has died."""
-        process = getattr(self, "meteor_p", None)
-        if process is not None:
-            process.kill()
-            process.wait()
-
-    def _ask(self, lines: list[str], answers: int) -> np.ndarray:
-        """Numbers that METEOR answers. Few lines at a time: their answers fit the pipe (64 kB)."""
-        found = []
-        try:
-            for at in range(0, len(lines), 40):
-                some = lines[at : at + 40]
-                self.meteor_p.stdin.write("".join(f"{line}\n" for line in some).encode())
-                self.meteor_p.stdin.flush()
-                found += [self.meteor_p.stdout.readline() for _ in range(answers * len(some))]
-            if not all(line.strip() for line in found):
-                raise _meteor_died()
-            return np.array([[float(x) for x in line.split()] for line in found])
-        except (OSError, ValueError) as error:
-            raise _meteor_died() from error
-
-
-def _meteor_died() -> RelicError:
-    return RelicError(
-        "METEOR's Java process gave no score",
-        expected="Java 8 or newer with 2 GB of memory",
-        mend="java -version shows whether Java works",
-    )
+        """End the process; the base class fails where it has died."""
+        self.meteor_p.kill()
+        self.meteor_p.wait()
 
 
 @cache
 def start_meteor() -> MeteorScorer:
     """The METEOR process; it takes seconds to start, so one serves all captioners."""
-    try:
-        return MeteorScorer()
-    except OSError as error:
-        raise _meteor_died() from error
+    return MeteorScorer()
 
 
 def score_captions(
@@ -178,38 +179,33 @@ def score_captions(
     `their_way`: also as Türk et al. computed BLEU and CIDEr.
     """
     raw, humans = candidates.tolist(), references.loc[candidates.index].tolist()
-    words = {**tokenized(raw, tokenizer), **_human_tokens(tuple(map(tuple, humans)), tokenizer)}
+    words = tokenized(tuple(text for five in humans for text in five), tokenizer)
+    words = words | tokenized(tuple(raw), tokenizer)
     texts, refs = [words[c] for c in raw], [[words[h] for h in five] for five in humans]
-    found = {"BLEU-4": _corpus_score(bleu4, bleu_counts(texts, refs), draws)}
-    gts, res = dict(enumerate(refs)), {i: [text] for i, text in enumerate(texts)}
-    for name, metric in (("CIDEr", Cider()), ("ROUGE-L", Rouge())):
-        found[name] = _mean_score(metric.compute_score(gts, res)[1], draws)
+
+    def mean(totals: np.ndarray) -> np.ndarray:
+        return totals / len(raw)
+
+    def by_image(metric, references: list[list[str]], captions: list[str]) -> np.ndarray:
+        pairs = dict(enumerate(references)), {i: [text] for i, text in enumerate(captions)}
+        return np.asarray(metric.compute_score(*pairs)[1], dtype=float)
+
+    # of each metric: how it scores sums over images, and what is summed
+    measured = {"BLEU-4": (bleu4, bleu_counts(texts, refs))}
+    measured["CIDEr"] = mean, by_image(Cider(), refs, texts)
     if tokenizer == PTB:
-        meteor = start_meteor()
-        found["METEOR"] = _corpus_score(meteor.scores, meteor.counts(texts, refs), draws)
-    rows = [(name, tokenizer, *found[name]) for name in METRICS if name in found]
+        measured["METEOR"] = start_meteor().scores, start_meteor().counts(texts, refs)
+    measured["ROUGE-L"] = mean, by_image(Rouge(), refs, texts)
     if their_way:
-        theirs = Cider().compute_score(dict(enumerate(humans)), {i: [c] for i, c in enumerate(raw)})
-        rows.append((CHARACTER_BLEU, "none", *_mean_score(character_bleu(raw, humans), draws)))
-        rows.append((RAW_CIDER, "none", *_mean_score(theirs[1], draws)))
+        measured[CHARACTER_BLEU] = mean, character_bleu(raw, humans)
+        measured[RAW_CIDER] = mean, by_image(Cider(), humans, raw)
+    rows = []
+    for metric, (score, counts) in measured.items():
+        value = 100 * float(score(counts.sum(axis=0, keepdims=True))[0])
+        ends = interval(100 * score(draws.astype(float) @ counts))
+        rows.append((metric, tokenizer if metric in METRICS else "none", value, *ends))
     frame = pd.DataFrame(rows, columns=["metric", "tokenizer", "value", "low", "high"])
     return frame.assign(n=len(raw), draws=len(draws))
-
-
-@lru_cache(maxsize=2)
-def _human_tokens(humans: tuple[tuple[str, ...], ...], tokenizer: str) -> dict[str, str]:
-    """Human captions serve every captioner: tokenized once."""
-    return tokenized((text for five in humans for text in five), tokenizer)
-
-
-def _mean_score(scores: np.ndarray, draws: np.ndarray) -> tuple[float, float, float]:
-    scores = 100 * np.asarray(scores, dtype=float)
-    return float(scores.mean()), *interval(draws @ scores / draws.sum(axis=1))
-
-
-def _corpus_score(score, counts: np.ndarray, draws: np.ndarray) -> tuple[float, float, float]:
-    whole = float(score(counts.sum(axis=0, keepdims=True))[0])
-    return 100 * whole, *interval(100 * score(draws.astype(float) @ counts))
 
 
 def references_of(corpus: Corpus) -> pd.Series:
@@ -223,21 +219,17 @@ def references_of(corpus: Corpus) -> pd.Series:
     return kept.groupby("image_id")["caption"].agg(list)
 
 
-def accuracy(
-    corpus: AnyCorpus, sets: Iterable[tuple[str, str]] = (), *, draws: int = 1000, record=False
-) -> pd.DataFrame:
+def accuracy(corpus: AnyCorpus, *, draws: int = 1000, record=False) -> pd.DataFrame:
     """Scores of each captioner on the images with as many human captions as any, a row a metric.
 
-    What `results/` has recorded of the same captions is not computed again; where the captions are not
-    here, it is all there is. `sets`: captioner and caption set, by default every standard one and NIC's
-    `th10`. `record`: keep each captioner as it is done.
+    Also of NIC's second caption set, `th10`. What `results/` has recorded of the same captions is not
+    computed again; where they are not here, it is all there is. `record`: keep each captioner as it is done.
     """
     known = read_record(RECORD)
     if not isinstance(corpus, Corpus):
         return _named(known)
-    if not sets:
-        sets = [(name, "standard") for name in corpus.captioners]
-        sets += [("nic", "th10")] if "th10" in corpus.caption_sets("nic") else []
+    sets = [(name, "standard") for name in corpus.captioners]
+    sets += [("nic", "th10")] if "th10" in corpus.caption_sets("nic") else []
     references, frames = references_of(corpus), []
     for captioner, caption_set in sets:
         captions = corpus.captions(captioner, caption_set)
@@ -259,29 +251,20 @@ def accuracy(
 
 def _named(scores: pd.DataFrame) -> pd.DataFrame:
     """With the captioners' names, in the papers' order; another caption set is named."""
-    names, plain = scores["captioner"].map(display_names()), scores["caption_set"] == "standard"
-    order = {name: number for number, name in enumerate(in_order(names))}
-    scores = scores.assign(
-        captioner=names.where(plain, names + " (" + scores["caption_set"] + ")"),
-        order=names.map(order) + 0.5 * ~plain,
-    )
-    return scores.sort_values("order", kind="stable", ignore_index=True).drop(columns="order")
+    names = scores["captioner"].map(display_names())
+    scores = scores.assign(captioner=pd.Categorical(names, in_order(names), ordered=True))
+    scores = scores.sort_values(["captioner", "caption_set"], ignore_index=True)
+    sets = ("" if name == "standard" else f" ({name})" for name in scores["caption_set"])
+    return scores.assign(captioner=scores["captioner"].astype(str) + pd.Series(sets, dtype=str))
 
 
-def _mark(captions: pd.Series, references: pd.Series, draws: int, seed: int = 0) -> str:
+def _mark(captions: pd.Series, references: pd.Series, draws: int) -> str:
     """Of what the scores are computed from."""
-    rows = [f"{VERSION} {draws} {seed}"]
+    rows = [f"{VERSION} {draws} 0"]  # 0: the seed of the draws
     for image, caption in captions.items():
         rows.append("\x1f".join([str(image), caption, *references.loc[image]]))
     return hashlib.sha256("\x1e".join(rows).encode()).hexdigest()[:16]
 
 
-def main() -> None:
-    """Record the real captions' scores, gender images: python -m relic.chapters.accuracy.scores. Resumes."""
-    from relic.data.load import load_corpus
-
+if __name__ == "__main__":  # records the real captions' scores, gender images; resumes
     accuracy(load_corpus("gender", "real"), record=True)
-
-
-if __name__ == "__main__":
-    main()

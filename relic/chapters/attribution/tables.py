@@ -1,89 +1,97 @@
-"""Scores and words of attributed runs, recorded or computed now, and what follows from them."""
+"""What attributed captions add up to: scores by class, words, quoted examples, and what follows from them."""
 
+from collections import defaultdict
 from dataclasses import asdict
-from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from relic.chapters.attribution.gradients import STEPS
-from relic.chapters.attribution.runs import attributed, examples, read_recorded, scores, words
 from relic.data.captioners import display_names
 from relic.data.corpus import Corpus
 from relic.data.planted.process import channel
-from relic.errors import RelicError
 from relic.judge.stats import Estimate, estimate, holm
-from relic.measure.runs import Run, complete, describe
-from relic.records.runs import OWN, RECORDED, UNCHANGED
-from relic.records.serve import GET, AnyCorpus
+from relic.measure.runs import Run
 
-PAIR = {True: ["planted_none", "planted_lot"], False: ["nic", "nic_plus", "nic_equalizer"]}
-BRIEF = {"lstm": "1e-3x4", "bert-ft": "1e-4x3"}  # recipes that learn a small set in seconds
-SMALL = 1000  # images of the embedded corpus that a classifier is trained and attributed on
-CHECKED = 1  # captions of a run computed now that are also attributed with 500 steps
+FEWEST = 5  # different captions a word needs to be recorded: fewer give no interval
+QUOTED = 12  # words of a quoted caption, at most
+
+Attributed = dict[Run, pd.DataFrame]  # the captions of each run, as `runs.attributed` gives them
 
 
-def attributions(
-    corpus: AnyCorpus, captioners: list[str], classifier: str, seeds: list[int]
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Scores (a row a run and output, with `source`), words (a row a word of a run) and quoted examples.
+def scores(done: Attributed) -> pd.DataFrame:
+    """A row a run and output: scores by class over correct captions, how near 500 steps, cost.
 
-    Real captions: the papers' splits of all images; what is not recorded is computed now, in minutes.
-    The embedded corpus: a small set of images and a brief recipe.
+    Class 0 points the other way; its score is a magnitude, as in Türk et al. `apart`: mean difference from
+    the scores with 500 steps, in percent of their mean. `max_delta`: the most that a caption misses of completeness.
     """
-    if len(captioners) < 2:
-        raise RelicError(f"captioners {captioners}", expected="two or more, to be compared")
-    known = [read_recorded(part) for part in ("scores", "words", "examples")]
-    at_steps = known[0][known[0]["steps"] == STEPS[classifier]]
-    wanted = [_run(corpus, classifier, *each) for each in product(captioners, seeds)]
-    asked = pd.DataFrame([asdict(run) for run in wanted]).drop(columns="code")
-    found = asked.merge(at_steps.drop_duplicates("key"), "left", UNCHANGED, suffixes=("", "_known"))
-    same = (found["fingerprint"] == "") | (found["fingerprint"] == found["fingerprint_known"])
-    keys = found["key"].where(same)
-    missing = [run for run, key in zip(wanted, keys, strict=True) if pd.isna(key)]
-    if missing and not isinstance(corpus, Corpus):
-        first, there = missing[0], at_steps[at_steps["of"] == "logit"].itertuples()
-        listed = [f"{row.attribute} {row.captioner} seed {row.seed}" for row in there]
-        raise RelicError(
-            f"{first.attribute}, {first.captioner}, {classifier}, seed {first.seed}: no attributions "
-            "are recorded, and the real captions are not here to compute them",
-            expected=f"recorded ones of {classifier} ({'; '.join(listed)}), or corpus embedded",
-            mend=GET,
-        )
-    done = {run: attributed(corpus, run, checked=CHECKED) for run in missing}
-    own = [scores(done), words(done), examples(done)] if done else [pd.DataFrame()] * 3
-    tables = []
-    for old, new in zip(known, own, strict=True):
-        both = [old[old["key"].isin(keys)].assign(source=RECORDED), new.assign(source=OWN)]
-        tables.append(pd.concat([f for f in both if len(f)] or both[:1], ignore_index=True))
-    return tuple(tables)
+    rows = []
+    for run, captions in done.items():
+        for of, part in captions.groupby("of", sort=False):
+            right = part[(part["p"] > 0.5) == (part["y"] == 1)]
+            one, zero = (right.loc[right["y"] == y, "score"] for y in (1, 0))
+            checked = part[part["reference"].notna()]
+            checked = checked.loc[checked["words"].map(" ".join).drop_duplicates().index]
+            gap = (checked["score"] - checked["reference"]).abs().mean()
+            row = {**asdict(run), "key": run.key, "of": of, "steps": part["steps"].iloc[0]}
+            row |= {"n_class1": len(one), "class1": one.mean()}
+            row |= {"n_class0": len(zero), "class0": -zero.mean()}
+            row |= {"sum": one.mean() - zero.mean(), "n_test": len(part)}
+            row |= {"max_delta": part["delta"].abs().max(), "n_checked": len(checked)}
+            row["apart"] = 100 * gap / checked["reference"].abs().mean()
+            rows.append(row | part[["seconds", "commit"]].iloc[0].to_dict())
+    return pd.DataFrame(rows)
 
 
-def _run(corpus: AnyCorpus, classifier: str, captioner: str, seed: int) -> Run:
-    """Its fingerprint is empty where the captions are not here."""
-    if not isinstance(corpus, Corpus):
-        about = (corpus.name, corpus.attribute.name, captioner, classifier)
-        return complete(*about, seed=seed, split="upstream")
-    how = {"split": "upstream"}
-    if corpus.synthetic:  # so many images, or as many as balanced classes have
-        most = 2 * min(corpus.label_counts(corpus.covered).values())
-        how = {"size": min(SMALL, most), "recipe": BRIEF[classifier]}
-    return describe(corpus, captioner, classifier, seed=seed, **how)
+def words(done: Attributed, fewest: int = FEWEST) -> pd.DataFrame:
+    """Mean attribution (log-odds) of each word over the captions that have it, with a standard error, by run.
+
+    A caption counts once a word, with the mean over its occurrences. Equal captions have equal
+    attributions, so the standard error takes them as one cluster. `share` is the word's part of the sum of
+    absolute attributions over all captions.
+    """
+    frames = []
+    for run, captions in done.items():
+        said = captions[captions["of"] == "logit"]
+        said = said.assign(text=said["words"].map(" ".join))
+        long = said[["image_id", "text", "words", "attributions"]]
+        long = long.explode(["words", "attributions"]).astype({"attributions": float})
+        weight = long["attributions"].abs().groupby(long["words"]).sum()
+        once = long.groupby(["words", "image_id", "text"])["attributions"].mean()
+        rows = []
+        for word, values in once.groupby(level="words"):
+            mean, share = values.mean(), weight[word] / weight.sum()
+            sums = (values - mean).groupby(level="text").sum()
+            if len(sums) >= fewest:
+                error = np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(values)
+                rows.append((word, len(values), len(sums), mean, error, share))
+        frame = pd.DataFrame(rows, columns="word captions_with different mean se share".split())
+        frame = frame.assign(captioner=run.captioner, seed=run.seed, key=run.key)
+        frames.append(frame.assign(steps=captions["steps"].iloc[0]))
+    return pd.concat(frames, ignore_index=True)
 
 
-def by_class(rows: pd.DataFrame, classes: tuple[str, str]) -> pd.DataFrame:
-    """A row a captioner: mean score of each class over splits, their sum with its interval, captions behind."""
-    zero, one = (name.lower() for name in classes)
-    names = {"class1": one, "class0": zero, "n_class1": f"n, {one}", "n_class0": f"n, {zero}"}
-    groups = rows.groupby("captioner", sort=False)
-    table = groups[["class1", "class0", "sum", "n_class1", "n_class0"]].mean()
-    table, whole = table.assign(splits=groups.size()), ["n_class1", "n_class0", "splits"]
-    table[whole] = table[whole].round().astype("Int64")
-    ends = [estimate(sums).interval() for _, sums in groups["sum"]]
-    for at, end in enumerate(("low", "high")):
-        table.insert(3 + at, end, [interval[1 + at] for interval in ends])
-    table = table if (table["splits"] > 1).any() else table.drop(columns=["low", "high"])
-    return table.rename(columns=names).reset_index()
+def examples(done: Attributed) -> pd.DataFrame:
+    """Two test images in the words of each captioner, of the first split: a row a short caption.
+
+    The image of class 1 that is guessed best on average, and the one on which guesses are furthest apart.
+    `attributions`: of the probability, over their norm, a number a word. No image ids: they would give labels away.
+    """
+    first = [run for run in done if run.seed == next(iter(done)).seed]
+    said = pd.concat([done[run].assign(key=run.key, captioner=run.captioner) for run in first])
+    said = said[(said["of"] == "probability") & (said["words"].map(len) <= QUOTED)]
+    right = said.assign(right=said["p"].where(said["y"] == 1, 1 - said["p"]))
+    right = right.pivot(index="image_id", columns="key", values="right").dropna()
+    ones = said.loc[said["y"] == 1, "image_id"]
+    best = right[right.index.isin(ones)].mean(axis=1).nlargest(1).index
+    apart = (right.max(axis=1) - right.min(axis=1)).drop(best).nlargest(1).index
+    shown = [(image, run.key) for image in [*best, *apart] for run in first]
+    rows = said.set_index(["image_id", "key"]).loc[shown].reset_index()
+    rows["caption"] = rows["words"].map(" ".join)
+    rows["attributions"] = [
+        " ".join(f"{value / (norm or 1):.3f}" for value in values)
+        for values, norm in zip(rows["attributions"], rows["norm"], strict=True)
+    ]
+    return rows[["key", "captioner", "y", "p", "score", "caption", "attributions"]]
 
 
 def pooled(rows: pd.DataFrame) -> pd.DataFrame:
@@ -111,17 +119,6 @@ def _in_every_split(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows.groupby(["captioner", "word"])["seed"].transform("nunique") == splits]
 
 
-def strongest(table: pd.DataFrame, classes: tuple[str, str], top: int = 6) -> pd.DataFrame:
-    """For each captioner and class: the words whose interval excludes zero, with their n."""
-    rows = []
-    for captioner, part in table.groupby("captioner", sort=False):
-        for sign, towards in ((1, classes[1]), (-1, classes[0])):
-            kept = part[(sign * part["mean"] > 0) & (part["sure"] > 0)].head(top)
-            listed = ", ".join(f"{row.word} ({row.n})" for row in kept.itertuples())
-            rows.append((captioner, towards, listed or "–"))
-    return pd.DataFrame(rows, columns=["captioner", "towards", "word (captions with it)"])
-
-
 def differences(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     """Words that two captioners share: second less first, split by split, the largest first.
 
@@ -130,10 +127,10 @@ def differences(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     wide = _in_every_split(rows).pivot(index=["word", "seed"], columns="captioner", values="mean")
     table = []
     for word, part in wide[[first, second]].dropna().groupby("word"):
-        found = estimate(part[second] - part[first])
+        apart = estimate(part[second] - part[first])
         row = {"word": word, first: part[first].mean(), second: part[second].mean()}
-        row |= dict(zip(("difference", "low", "high"), found.interval(), strict=True))
-        table.append(row | {"p": 2 * min(found.p_above(), found.p_below())})
+        row |= dict(zip(("difference", "low", "high"), apart.interval(), strict=True))
+        table.append(row | {"p": 2 * min(apart.p_above(), apart.p_below())})
     table = pd.DataFrame(table).sort_values("difference", key=abs, ascending=False)
     if table["p"].notna().all():
         table["p"] = holm(table["p"])
@@ -145,9 +142,9 @@ def planted_log_odds(corpus: Corpus, captioner: str) -> pd.Series:
 
     Of the embedded corpus only: nobody knows it for real captions.
     """
-    said: dict[str, np.ndarray] = {}
+    said: defaultdict = defaultdict(lambda: np.zeros(2))
     known, gain = set(corpus.vocabularies[captioner]), corpus.planted[captioner].gain
     for phrases, probabilities in channel(corpus.attribute.name).outcomes(gain):
-        for word in {w for phrase in phrases for w in phrase.split()} & known:
-            said[word] = said.get(word, np.zeros(2)) + probabilities
-    return pd.Series({word: np.log(both[1] / both[0]) for word, both in said.items()}, dtype=float)
+        for word in set(" ".join(phrases).split()) & known:
+            said[word] += probabilities
+    return pd.Series({word: np.log(one / zero) for word, (zero, one) in said.items()}, dtype=float)

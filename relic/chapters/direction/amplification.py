@@ -82,10 +82,6 @@ def at_human_rate(said: np.ndarray, human: np.ndarray) -> np.ndarray:
 
 def _defaults(classes, human, weights):
     """All images once, and the leaning of the human captions; NaN for objects without leaning."""
-    if len(classes) != len(human):
-        raise RelicError(
-            f"{len(classes)} classes, {len(human)} rows of objects", expected="as many"
-        )
     leaning = human_leaning(classes, human)
     weights = np.ones((1, len(classes))) if weights is None else weights
     return weights, np.where(leaning == 0, np.nan, leaning)

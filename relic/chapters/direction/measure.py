@@ -95,8 +95,8 @@ class Captions:
         return np.column_stack(each)
 
 
-def gather(corpus: Corpus, within: pd.Index | None = None) -> Captions:
-    """Captions of the images that have all five human captions and every captioner's; of those `within`."""
+def gather(corpus: Corpus) -> Captions:
+    """Captions of the images that have all five human captions and every captioner's."""
     if corpus.human.empty:
         raise RelicError(
             f"{corpus.name}, {corpus.attribute.name}: no human captions to compare with",
@@ -105,7 +105,7 @@ def gather(corpus: Corpus, within: pd.Index | None = None) -> Captions:
     images = corpus.deepest  # humans are compared with each other
     for captioner in corpus.captioners:
         images = images.intersection(corpus.captions(captioner).index)
-    images = (images if within is None else images.intersection(within)).sort_values()
+    images = images.sort_values()
     sets = {corpus.display_names[k]: [corpus.captions(k).loc[images]] for k in corpus.captioners}
     numbers = sorted(corpus.human["caption_index"].unique())
     sets[HUMAN] = [corpus.human_captions(i).loc[images] for i in numbers]
@@ -119,27 +119,23 @@ def naming(captions: Captions, draws: np.ndarray) -> pd.DataFrame:
 
     Label `gap` is class 1 less class 0. `wrong of named` counts captions that name one class only.
     """
-    about, rows = captions.corpus.attribute, []
+    classes, rows = captions.corpus.attribute.classes, []
     weights = np.vstack([np.ones(len(captions.images)), draws])  # first the images as they are
     of_label = {"all": captions.classes >= 0}
-    of_label |= {name: captions.classes == i for i, name in enumerate(about.classes)}
+    of_label |= {name: captions.classes == i for i, name in enumerate(classes)}
     for name, texts in captions.sets.items():
-        table = outcome_table(captions.named(name), captions.classes)
+        named = captions.named(name)
+        right = named == captions.classes[:, None]
+        outcomes = (right, np.isin(named, (0, 1)) & ~right, named == BOTH, named == NONE)
+        table = np.stack([each.mean(axis=1) for each in outcomes], axis=1)  # a row an image
         shares = {k: _shares(table[kept], weights[:, kept]) for k, kept in of_label.items()}
-        shares["gap"] = shares[about.classes[1]] - shares[about.classes[0]]
-        for label, found in shares.items():
+        shares["gap"] = shares[classes[1]] - shares[classes[0]]
+        for label, drawn in shares.items():
             n = int(of_label.get(label, of_label["all"]).sum())
-            for outcome, each in zip((*OUTCOMES, WRONG_OF_NAMED), found.T, strict=True):
+            for outcome, each in zip((*OUTCOMES, WRONG_OF_NAMED), drawn.T, strict=True):
                 rows.append((name, label, outcome, each[0], *interval(each[1:]), n, len(texts)))
     columns = ["captioner", "label", "outcome", "value", "low", "high", "n", "captions an image"]
     return _described(pd.DataFrame(rows, columns=columns), captions, draws)
-
-
-def outcome_table(named: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Share of an image's captions with each of OUTCOMES; a row an image."""
-    right = named == classes[:, None]
-    parts = (right, np.isin(named, (0, 1)) & ~right, named == BOTH, named == NONE)
-    return np.stack([part.mean(axis=1) for part in parts], axis=1)
 
 
 def _shares(table: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -158,29 +154,33 @@ def amplification(captions: Captions, draws: np.ndarray, fewest: int = FEWEST):
     each of the five captions with the other four, averaged. `objects a caption`: how many of them it names.
     """
     human = np.array([object_table(texts) for texts in captions.sets[HUMAN]])
-    kept = human.max(axis=0).sum(axis=0) >= fewest
+    images = human.max(axis=0).sum(axis=0).astype(int)
+    kept = images >= fewest
     if not kept.any():
         raise RelicError(f"no object in {fewest} images", expected="a smaller `fewest`")
-    human, names = human[..., kept], np.array(object_names())[kept]
-    images = human.max(axis=0).sum(axis=0).astype(int)
-    leaning = human_leaning(captions.classes, human.mean(axis=0))
+    human = np.ascontiguousarray(human[..., kept])  # sums of float32 depend on the layout
+    names, images = np.array(object_names())[kept], images[kept]
+    everyone = human.mean(axis=0)
+    others = [np.delete(human, own, axis=0).mean(axis=0) for own in range(len(human))]
+    leaning = human_leaning(captions.classes, everyone)
     weights = np.vstack([np.ones(len(captions.images)), draws])  # first the images as they are
     words, means, singles = words_of(captions.corpus.attribute), [], []
     for name, texts in captions.sets.items():
-        said = human if name == HUMAN else [object_table(column)[:, kept] for column in texts]
+        said = [object_table(column)[:, kept] for column in texts]
         rate = float(np.mean([table.sum(axis=1).mean() for table in said]))
         named = captions.named(name).T if words else [None] * len(said)
+        human_made = name in (HUMAN, SILENT)  # not compared with itself
+        truths = others[: len(said)] if human_made else [everyone]
         for direction in DIRECTIONS if words else DIRECTIONS[:2]:
-            each = []
-            for number, (objects, classes) in enumerate(zip(said, named, strict=True)):
-                own = number if name in (HUMAN, SILENT) else None  # not compared with itself
-                truth = np.mean([t for i, t in enumerate(human) if i != own], axis=0)
-                found = _by_object(direction, captions.classes, truth, objects, classes, weights)
-                each.append(100 * found)
-            values = np.mean(each, axis=0)
-            mean, counted = _mean(values), int(np.isfinite(values[0]).sum())
+            pushes = [
+                100 * _by_object(direction, captions.classes, truth, objects, classes, weights)
+                for truth, objects, classes in zip(truths, said, named, strict=True)
+            ]
+            values = np.mean(pushes, axis=0)
+            mean = pd.DataFrame(values).mean(axis=1)  # over the objects that have a value
+            counted = int(np.isfinite(values[0]).sum())
             means.append((name, direction, mean[0], *interval(mean[1:]), counted, rate))
-            if name not in (HUMAN, SILENT) and direction != DIRECTIONS[1]:
+            if not human_made and direction != DIRECTIONS[1]:
                 singles += [
                     (name, direction, thing, lean, one[0], *interval(one[1:]), n)
                     for thing, lean, one, n in zip(names, leaning, values.T, images, strict=True)
@@ -199,13 +199,6 @@ def _by_object(direction: str, classes, truth, objects, named, weights) -> np.nd
     return attribute_to_objects(classes, truth, objects, weights)
 
 
-def _mean(values: np.ndarray) -> np.ndarray:
-    """Mean over objects, without those that have no value; NaN where none has."""
-    present = np.isfinite(values)
-    total = np.where(present, values, 0).sum(axis=1)
-    return total / np.where(present.any(axis=1), present.sum(axis=1), np.nan)
-
-
 def _described(frame: pd.DataFrame, captions: Captions, draws: np.ndarray) -> pd.DataFrame:
     """What every row rests on."""
     corpus = captions.corpus
@@ -218,8 +211,8 @@ def measure(corpus: Corpus, draws: int = DRAWS, fewest: int = FEWEST) -> dict[st
     captions = gather(corpus)
     drawn = image_draws(len(captions.images), draws)
     means, singles = amplification(captions, drawn, fewest)
-    found = {"amplification": means, "objects": singles}
-    return found | ({"naming": naming(captions, drawn)} if words_of(corpus.attribute) else {})
+    tables = {"amplification": means, "objects": singles}
+    return tables | ({"naming": naming(captions, drawn)} if words_of(corpus.attribute) else {})
 
 
 def table(corpus, part: str, draws: int = DRAWS, fewest: int = FEWEST) -> pd.DataFrame:
@@ -231,12 +224,7 @@ def table(corpus, part: str, draws: int = DRAWS, fewest: int = FEWEST) -> pd.Dat
     return read_table(RECORD, f"{corpus.attribute.name}_{part}")
 
 
-def main() -> None:
-    """Record the real captions' numbers, all attributes: python -m relic.chapters.direction.measure."""
+if __name__ == "__main__":  # records the real captions' numbers, all attributes
     for attribute in known_attributes():
         for part, frame in measure(load_corpus(attribute, "real")).items():
             write_record(RECORD, f"{attribute}_{part}", frame)
-
-
-if __name__ == "__main__":
-    main()
