@@ -287,27 +287,26 @@ def gender_score():
     """Gender Score of 5,000 captions, language-model probabilities cached: together, or one by one."""
     from relic.chapters.gender_score.prior import NGRAM, load_prior
     from relic.chapters.gender_score.score import score_captions
-    from relic.chapters.gender_score.study import lic_study
+    from relic.chapters.gender_score.tables import lic_study
     from relic.chapters.gender_score.vectors import MINILM, SentenceEncoder
 
     corpus, part = _corpus(), 60
     study = lic_study(corpus)
     captions = pd.concat(study.captions.values()).iloc[:5000]
     with tempfile.TemporaryDirectory() as directory:
-        prior = load_prior(NGRAM, corpus.human["caption"], directory)
-        known = load_prior(NGRAM, corpus.human["caption"], directory)
+        prior = load_prior(NGRAM, corpus.human["caption"])
         encoder = SentenceEncoder(MINILM, directory)
         encoder.compute(["a warm-up"])
-        score_captions(captions, study.contexts, prior, _Zeros())  # fills the cache of the prior
+        score_captions(captions, study.contexts, prior, _Zeros())  # it keeps what it said
         found = []
-        ours = _cpu(lambda: found.append(score_captions(captions, study.contexts, known, encoder)))
-        again = _cpu(lambda: score_captions(captions, study.contexts, known, encoder))
+        ours = _cpu(lambda: found.append(score_captions(captions, study.contexts, prior, encoder)))
+        again = _cpu(lambda: score_captions(captions, study.contexts, prior, encoder))
         single, plain = _OneByOne(encoder), []
 
         def one_by_one():
             for i in range(0, len(captions), len(captions) // part):
                 one = captions.iloc[i : i + 1]
-                plain.append(score_captions(one, study.contexts, known, single))
+                plain.append(score_captions(one, study.contexts, prior, single))
 
         took = _cpu(one_by_one) / len(plain) * len(captions)
     rows = pd.concat(plain)["score"].to_numpy()

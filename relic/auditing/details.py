@@ -192,8 +192,7 @@ def gender_score(audited: Audited) -> pd.DataFrame:
     """The Gender Score's table on the images whose objects are known; n-gram model, MiniLM."""
     with needed("gender-score"):
         from relic.chapters.gender_score import contexts, load_encoder, load_prior
-        from relic.chapters.gender_score.study import Study
-        from relic.chapters.gender_score.tables import score_table
+        from relic.chapters.gender_score.tables import Study, score_table
 
         corpus = audited.corpus
         found = contexts(corpus.objects)
@@ -201,9 +200,7 @@ def gender_score(audited: Audited) -> pd.DataFrame:
         if found.empty or corpus.attribute.name != "gender" or corpus.human.empty:
             return pd.DataFrame()
         captions = {name: corpus.captions(name).loc[found.index] for name in corpus.captioners}
-        human = corpus.human[corpus.human["image_id"].isin(found.index)]
-        title = f"{corpus.name}, {len(found):,} images"
-        study = Study(title, corpus.synthetic, captions, found, human)
+        study = Study(f"{corpus.name}, {len(found):,} images", captions, found, corpus.human)
         prior = load_prior("n-gram", corpus.human["caption"])
         return score_table(study, prior, load_encoder("all-MiniLM-L6-v2", study.words()))
 

@@ -317,9 +317,12 @@ def gender_score() -> dict:
     kept = read_table("gender_score", "estimation").query("method == 'Gender Score Estimation'")
     kept = kept[kept["captioner"].isin(NINE) & kept["prior"].str.startswith("3-gram")]
     alone = 100 * kept["prior alone"]
-    lic = read_table("gender_score", "lic").query("quantity == 'ratio to men'").iloc[0]
-    rho = (lic["rho"], lic["low"], lic["high"], 2)
-    return {"prior": f"{alone.min():.0f} to {alone.max():.0f} %", "rho": rho}
+    main = "method == 'Gender Score' and encoder == 'all-MiniLM-L6-v2'"
+    ratios = read_table("gender_score", "scores").query(main)
+    ratios = ratios[ratios["prior"].str.startswith("3-gram")]
+    both = ratios.merge(intervals(_lic("gender")), on="captioner")
+    rho, low, high, _ = stats.rank_correlation(both["to_m"], both["lic"]).values()
+    return {"prior": f"{alone.min():.0f} to {alone.max():.0f} %", "rho": (rho, low, high, 2)}
 
 
 def record(runs: pd.DataFrame) -> dict:

@@ -6,17 +6,16 @@ from typing import Annotated
 import typer
 
 app = typer.Typer(help="The Gender Score of any captioner's captions.", no_args_is_help=True)
+Model = Annotated[str, typer.Option(help="Hub name or directory; - for none.")]
 
 
 @app.command()
 def objects(
     images: Annotated[list[Path], typer.Argument(help="Image files whose names end with an id.")],
     out: Annotated[Path, typer.Option(help="CSV file; an existing one is continued.")],
-    resnet: Annotated[
-        str, typer.Option(help="Hub name or directory; - for none.")
-    ] = "microsoft/resnet-152",
-    clip: Annotated[str, typer.Option(help="The same.")] = "openai/clip-vit-base-patch32",
-    detector: Annotated[str, typer.Option(help="The same.")] = "facebook/detr-resnet-50",
+    resnet: Model = "microsoft/resnet-152",
+    clip: Model = "openai/clip-vit-base-patch32",
+    detector: Model = "facebook/detr-resnet-50",
     clip_labels: Annotated[
         Path | None, typer.Option(help="File with a label a line; COCO's classes by default.")
     ] = None,
@@ -57,19 +56,12 @@ def score(
     csv: Annotated[Path | None, typer.Option(help="Also a row a caption, to this file.")] = None,
 ) -> None:
     """Score captions by image id and print the means."""
-    from relic.auditing.readers import read_captions
+    from relic.auditing.readers import read_captions, read_objects
     from relic.chapters import gender_score
     from relic.data.human import read_coco
-    from relic.errors import RelicError
 
     texts = read_captions(captions).frame.set_index("image_id")["caption"]
-    seen = gender_score.contexts(gender_score.read_objects(objects))
-    if lm.endswith("-gram") and human is None:
-        raise RelicError(
-            "no human captions to fit the n-gram model on",
-            expected="--human captions_val2014.json",
-            mend="or another language model: --lm gemma3-270m",
-        )
+    seen = gender_score.contexts(read_objects(objects).frame)
     said = [c for each in read_coco(human).values() for c in each] if human else []
     prior = gender_score.load_prior(lm, said)
     close = gender_score.load_encoder(encoder, [*texts, *seen["context"]])

@@ -47,11 +47,11 @@ def test_one_caption_in_a_listed_column_is_found(results, file, text):
 
 
 def test_a_caption_does_not_hide_in_a_column_of_descriptions(results):
-    frame = pd.read_csv(results / "gender_score" / "lic.csv")
+    frame = pd.read_csv(results / "gender_score" / "scores.csv")
     frame.loc[0, "corpus"] += ", a man on a motorcycle beside a road"
-    frame.to_csv(results / "gender_score" / "lic.csv", index=False)
+    frame.to_csv(results / "gender_score" / "scores.csv", index=False)
     (problem,) = allowed.problems(results)
-    assert problem.startswith("gender_score/lic.csv: column 'corpus'")
+    assert problem.startswith("gender_score/scores.csv: column 'corpus'")
 
 
 @pytest.mark.parametrize(

@@ -2,26 +2,23 @@
 
 import matplotlib.pyplot as plt
 import pandas as pd
+import seaborn as sns
 
-from relic.chapters.figures import MARKERS, PALETTE, STYLE
+from relic.chapters.figures import PALETTE, STYLE
 from relic.chapters.gender_score.tables import COUNTED, ESTIMATED, SCORE
 
 
 @plt.rc_context(STYLE)
 def count_figure(ratios: pd.DataFrame) -> plt.Axes:
     """Table 4: the ratio to men by score and by estimation, against plain counting; a mark an object."""
-    keys = ["captioner", "object"]
-    counted = ratios[ratios["method"] == COUNTED][[*keys, "to_m"]]
-    others = ratios.merge(counted.rename(columns={"to_m": "counted"}), on=keys)
-    markers = dict(zip(ratios["object"].unique(), MARKERS, strict=False))
+    keys, methods = ["captioner", "object"], {SCORE: PALETTE[0], ESTIMATED: PALETTE[1]}
+    counted = ratios[ratios["method"] == COUNTED].set_index(keys)["to_m"].rename("counted")
+    others = ratios[ratios["method"].isin(methods)].join(counted, on=keys)
     _, axes = plt.subplots(figsize=(5, 4))
     axes.axline((0.5, 0.5), slope=1, color="grey", lw=1)
-    for method, colour in zip((SCORE, ESTIMATED), PALETTE, strict=False):
-        for word, part in others[others["method"] == method].groupby("object", sort=False):
-            bars = {"color": colour, "lw": 0.8, "alpha": 0.5}
-            axes.vlines(part["counted"], part["low"], part["high"], **bars)
-            look = {"color": colour, "ms": 5, "label": f"{word}, {method}"}
-            axes.plot(part["counted"], part["to_m"], markers[word], **look)
+    axes.vlines(others["counted"], others["low"], others["high"], color="grey", lw=0.8, alpha=0.5)
+    look = {"hue": "method", "palette": methods, "style": "object"}
+    sns.scatterplot(others, x="counted", y="to_m", **look, ax=axes)
     axes.set(xlabel="ratio to men, captions counted", ylabel="ratio to men, by score or estimation")
     axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.45, -0.15), ncols=2)
     return axes

@@ -7,18 +7,20 @@ Weights come by hub name or from a directory; where neither can be had, the erro
 import json
 import re
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from relic.chapters.gender_score.study import COLUMNS, THRESHOLD, TOP, without_persons
-from relic.chapters.gender_score.vectors import load_encoder
+from relic.chapters.gender_score.models import loading
+from relic.chapters.gender_score.score import THRESHOLD, TOP
+from relic.chapters.gender_score.vectors import MINILM, load_encoder
+from relic.chapters.gender_score.wording import without_persons
 from relic.chapters.objects import object_names
 from relic.errors import RelicError
 from relic.measure.classifiers.device import best_device
-from relic.measure.classifiers.encoder import _quiet
 from relic.whole import write_whole
 
 MODELS = {
@@ -26,10 +28,10 @@ MODELS = {
     "clip": "openai/clip-vit-base-patch32",
     "detector": "facebook/detr-resnet-50",
 }
-PROMPT = "a photo of a {}"  # CLIP reads labels in it
 CLIP_LABELS = tuple(sorted(object_names()))  # the default: COCO's classes but person
 AGREEMENT = 0.5  # cosine of two labels from which two classifiers agree; the paper gives none
 NOTHING = "none"  # source of the row of an image in which nothing was kept: it is done, too
+COLUMNS = {"image_id": "int64", "label": "str", "probability": "float64", "source": "str"}
 
 
 def see_objects(
@@ -38,10 +40,8 @@ def see_objects(
     *,
     models: dict[str, str] | None = None,
     clip_labels: Iterable[str] = CLIP_LABELS,
-    top: int = TOP,
     threshold: float = THRESHOLD,
     agreement: float = AGREEMENT,
-    encoder: str = "all-MiniLM-L6-v2",
     batch: int = 16,
 ) -> pd.DataFrame:
     """Objects of images as rows of the CSV file `out`; images that it has already are left out.
@@ -54,22 +54,21 @@ def see_objects(
     if set(models) - set(MODELS):
         raise RelicError(f"models {', '.join(models)}", expected=f"some of {', '.join(MODELS)}")
     out, labels = Path(out), list(clip_labels)
-    settings = {"models": models, "clip_labels": labels, "top": top, "threshold": threshold}
-    done = _begun(out, settings | {"agreement": agreement, "encoder": encoder})
+    settings = {"models": models, "clip_labels": labels}
+    done = _begun(out, settings | {"threshold": threshold, "agreement": agreement})
     files = {image_id(file): Path(file) for file in images}
     todo = [i for i in files if i not in set(done["image_id"])]
     seers = {k: _seer(k, name, labels, threshold) for k, name in models.items()} if todo else {}
-    close = load_encoder(encoder)
+    encoder = load_encoder(MINILM)
     for start in tqdm(range(0, len(todo), batch), desc="objects", disable=None):
-        ids = todo[start : start + batch]
-        pictures = [_open(files[i]) for i in ids]
-        seen, rows = {kind: see(pictures) for kind, see in seers.items()}, []
-        for number, i in enumerate(ids):
-            best = {kind: _surest(found[number], top, threshold) for kind, found in seen.items()}
-            kept = vote(best, close, agreement)
-            seen_here = [(i, label, p, models[kind]) for kind, label, p in kept]
-            rows += seen_here or [(i, None, 0.0, NOTHING)]
-        done = pd.concat([done, pd.DataFrame(rows, columns=COLUMNS)], ignore_index=True)
+        rows = []
+        for i in todo[start : start + batch]:
+            picture = _open(files[i])
+            seen = {kind: _surest(see(picture), threshold) for kind, see in seers.items()}
+            kept = vote(seen, encoder, agreement)
+            objects = [(i, label, p, models[kind]) for kind, label, p in kept]
+            rows += objects or [(i, None, 0.0, NOTHING)]
+        done = pd.concat([done, pd.DataFrame(rows, columns=list(COLUMNS))], ignore_index=True)
         write_whole(out, done.to_csv(index=False))
     return done
 
@@ -79,7 +78,7 @@ def vote(seen: dict[str, list[tuple[str, float]]], encoder, agreement: float = A
 
     Two labels agree when their cosine is at least `agreement`.
     """
-    flat = [(kind, label, p) for kind, found in seen.items() for label, p in found]
+    flat = [(kind, label, p) for kind, labels in seen.items() for label, p in labels]
     if len(seen) < 2 or not flat:
         return flat
     vectors = encoder.encode([label for _, label, _ in flat])
@@ -101,56 +100,34 @@ def image_id(file: str | Path) -> int:
     return int(number.group(1))
 
 
-def _surest(found: list[tuple[str, float]], top: int, threshold: float) -> list[tuple[str, float]]:
-    """The `top` labels other than person, of those at least `threshold` probable."""
+def _surest(seen: list[dict], threshold: float) -> list[tuple[str, float]]:
+    """The first labels other than person, of those at least `threshold` probable."""
     best: dict[str, float] = {}
-    for label, p in found:  # a detector may see several of a kind: the surest counts
-        name = without_persons(label.split(",")[0].replace("_", " ").lower())
-        best[name] = max(best.get(name, 0.0), p)
+    for each in seen:  # a detector may see several of a kind: the surest counts
+        label = without_persons(each["label"].split(",")[0].replace("_", " ").lower())
+        best[label] = max(best.get(label, 0.0), each["score"])
     best.pop("", None)
-    ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:top]
+    ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:TOP]
     return [(label, p) for label, p in ranked if p >= threshold]
 
 
 def _seer(kind: str, name: str, clip_labels: list[str], threshold: float):
-    """A function from a batch of pictures to their (label, probability), by one model."""
-    import torch
+    """A function from a picture to its `label, score`, by one model."""
     import transformers
 
-    types = {  # of processor and model
-        "resnet": ("AutoImageProcessor", "AutoModelForImageClassification"),
-        "clip": ("AutoProcessor", "AutoModelForZeroShotImageClassification"),
-        "detector": ("AutoImageProcessor", "AutoModelForObjectDetection"),
-    }
-    reading, seeing = (getattr(transformers, each) for each in types[kind])
-    try:
-        with _quiet():
-            processor = reading.from_pretrained(name)
-            model = seeing.from_pretrained(name, use_safetensors=True)
-    except (OSError, ValueError, ImportError) as error:
-        raise RelicError(
-            f"the {kind} model {name} cannot be loaded: {str(error).strip().splitlines()[0]}",
-            expected="a hub name that this machine can reach, or a directory with its weights",
-            mend="download it elsewhere and give its directory, or bring objects as a CSV file",
-        ) from error
-    model = model.to(best_device()).eval()
-    text = {"text": [PROMPT.format(label) for label in clip_labels], "padding": True}
-    known = model.config.id2label
-    names = clip_labels if kind == "clip" else [known[i] for i in sorted(known)]
-
-    @torch.inference_mode()
-    def see(pictures: list) -> list[list[tuple[str, float]]]:
-        more = text if kind == "clip" else {}
-        inputs = processor(images=pictures, return_tensors="pt", **more).to(model.device)
-        outputs = model(**inputs)
-        if kind == "detector":
-            boxes = processor.post_process_object_detection(outputs, threshold=threshold)
-            pairs = [zip(b["labels"].tolist(), b["scores"].tolist(), strict=True) for b in boxes]
-            return [[(names[i], p) for i, p in found] for found in pairs]
-        logits = outputs.logits_per_image if kind == "clip" else outputs.logits
-        return [list(zip(names, row, strict=True)) for row in logits.softmax(-1).tolist()]
-
-    return see
+    task, options = {
+        "resnet": ("image-classification", {"top_k": 1000, "function_to_apply": "softmax"}),
+        "clip": (
+            "zero-shot-image-classification",
+            {"candidate_labels": clip_labels, "hypothesis_template": "a photo of a {}"},
+        ),
+        "detector": ("object-detection", {"threshold": threshold}),
+    }[kind]
+    mend = "download it elsewhere and give its directory, or bring objects as a CSV file"
+    with loading(f"{kind} model", name, mend):
+        safe = {"use_safetensors": True}
+        model = transformers.pipeline(task, name, device=best_device(), model_kwargs=safe)
+    return partial(model, **options)
 
 
 def _open(file: Path):
@@ -164,20 +141,19 @@ def _open(file: Path):
 
 def _begun(out: Path, settings: dict) -> pd.DataFrame:
     """What the file has already, if it was begun with the same settings."""
-    about = out.with_name(f"{out.name}.json")
+    beside = out.with_name(f"{out.name}.json")
     if not out.exists():
-        write_whole(about, json.dumps(settings, indent=1) + "\n")
-        types = dict(zip(COLUMNS, ["int64", "str", "float64", "str"], strict=True))
-        return pd.DataFrame(columns=COLUMNS).astype(types)
+        write_whole(beside, json.dumps(settings, indent=1) + "\n")
+        return pd.DataFrame(columns=list(COLUMNS)).astype(COLUMNS)
     try:
-        kept = json.loads(about.read_text(encoding="utf-8"))
+        kept = json.loads(beside.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         kept = {}
-    other = sorted(key for key in settings if kept.get(key) != settings[key])
+    other = ", ".join(key for key in settings if kept.get(key) != settings[key])
     if other:
         raise RelicError(
-            f"{out} was begun with other settings: {', '.join(other)}",
-            expected=f"those of {about.name}",
+            f"{out} was begun with other settings: {other}",
+            expected=f"those of {beside.name}",
             mend="another file, or remove this one",
         )
     return pd.read_csv(out)

@@ -11,40 +11,26 @@ import pandas as pd
 from relic.chapters.gender_score import score as formula
 from relic.chapters.gender_score import tables
 from relic.chapters.gender_score.prior import GEMMA, NGRAM, load_prior
-from relic.chapters.gender_score.study import (
-    AUTHORS_FILE,
-    THRESHOLD,
-    TRAIN_FILE,
-    data_file,
-    lic_study,
-    studies,
-)
-from relic.chapters.gender_score.tables import COUNTED, DISTANCE, ESTIMATED, SCORE
+from relic.chapters.gender_score.score import THRESHOLD
+from relic.chapters.gender_score.tables import COUNTED, SCORE
 from relic.chapters.gender_score.vectors import DEBIASED, GLOVE, MINILM, WORD2VEC, load_encoder
 from relic.chapters.gender_score.wording import PERSONS
-from relic.data.captioners import display_names
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
-from relic.judge.lic import intervals, lic_table
 from relic.judge.stats import rank_correlation
 from relic.measure.text import tokenize
-from relic.records.evidence import PAPERS, papers
 from relic.records.published import published
-from relic.records.serve import GET, AnyCorpus, load_corpus, recorded
+from relic.records.serve import GET, AnyCorpus, load_corpus
 from relic.records.tables import read_table, write_record
 
 RECORD = "gender_score"
-# captioners of the part `since`, and as the paper prints them
-SINCE = {"oscar": "OSCAR", "vilbert": "Vilbert", "ofa": "", "puret": ""}
-TABLES = {"scores": tables.score_table, "estimation": tables.estimation_table}
-TABLES["objects"] = tables.object_table
-GEMMA_CAPTIONS = 400  # gemma takes a tenth of a second a caption and more
-QUANTITIES = {  # what a captioner's Gender Score may be: (table, method, column)
-    "ratio to men": ("scores", SCORE, "to_m"),  # chosen before any correlation was computed
-    "ratio to men, distance": ("scores", DISTANCE, "to_m"),
-    "ratio to men, estimation": ("estimation", ESTIMATED, "to_m"),
-    "estimation agrees": ("estimation", ESTIMATED, "agreement"),
+TABLES = {
+    "scores": tables.score_table,
+    "estimation": tables.estimation_table,
+    "objects": tables.object_table,
 }
+SINCE = ("oscar", "vilbert", "ofa", "puret")  # captioners of the part `since`
+GEMMA_CAPTIONS = 400  # gemma takes a tenth of a second a caption and more
 
 
 def serve(
@@ -65,35 +51,8 @@ def serve(
             return rows
         asked = [language_model, encoder, f"threshold {threshold}", *words]
         _need_captions(corpus, asked, known["prior"] + " and " + known["encoder"])
-    parts = [
-        TABLES[table](study, prior, close, **options)
-        for study, prior, close in _models(corpus, language_model, encoder, threshold)
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-def _chosen(rows: pd.DataFrame, language_model: str, encoder: str) -> pd.DataFrame:
-    """Recorded rows of a language model (whatever it was fitted on) and an encoder."""
-    wanted = language_model.replace(NGRAM, "3-gram")
-    kept = (rows["prior"].str.split(" of ").str[0] == wanted) & (rows["encoder"] == encoder)
-    return rows[kept].reset_index(drop=True)
-
-
-@cache
-def _models(corpus: Corpus, language_model: str, encoder: str, threshold: float) -> list[tuple]:
-    """Studies of a corpus, each with its language model and encoder; made once."""
-    prior = load_prior(language_model, corpus.human["caption"])
-    found = studies(corpus, threshold)
-    return [(study, prior, load_encoder(encoder, study.words())) for study in found]
-
-
-def _need_captions(corpus: AnyCorpus, asked: list[str], known: pd.Series) -> None:
-    if not isinstance(corpus, Corpus):
-        raise RelicError(
-            f"not recorded, and the real captions are not here to compute it: {', '.join(asked)}",
-            expected=f"{'; '.join(known.unique())} (recorded), or corpus embedded",
-            mend=GET,
-        )
+    models = _models(corpus, language_model, encoder, threshold)
+    return pd.concat([TABLES[table](*each, **options) for each in models], ignore_index=True)
 
 
 def serve_distances(corpus: AnyCorpus, embeddings: list[str] = ()) -> tuple:
@@ -110,12 +69,28 @@ def serve_distances(corpus: AnyCorpus, embeddings: list[str] = ()) -> tuple:
     return both[both["model"].isin(names)], near[near["embedding"].isin(names)]
 
 
-def distances(labels: list[str], embeddings: list[str], dataset: str = "COCO Captions") -> tuple:
-    """Tables 2 and 1 on object labels."""
-    cosines = {name: tables.similarities(labels, load_encoder(name, labels)) for name in embeddings}
-    rows = [tables.distance_row(near, name, dataset) for name, near in cosines.items()]
-    nearest = [tables.nearest_objects(near, name) for name, near in cosines.items()]
-    return pd.concat(rows, ignore_index=True), pd.concat(nearest, ignore_index=True)
+def _chosen(rows: pd.DataFrame, language_model: str, encoder: str) -> pd.DataFrame:
+    """Recorded rows of a language model (whatever it was fitted on) and an encoder."""
+    kept = rows["prior"].str.split(" of ").str[0] == language_model
+    return rows[kept & (rows["encoder"] == encoder)].reset_index(drop=True)
+
+
+@cache
+def _models(corpus: Corpus, language_model: str, encoder: str, threshold: float) -> list[tuple]:
+    """What is scored of a corpus, each with its language model and encoder; made once."""
+    prior = load_prior(language_model, corpus.human["caption"])
+    studies = [tables.lic_study(corpus, threshold)]
+    studies += [] if corpus.synthetic else [tables.karpathy_study(threshold)]
+    return [(study, prior, load_encoder(encoder, study.words())) for study in studies]
+
+
+def _need_captions(corpus: AnyCorpus, asked: list[str], known: pd.Series) -> None:
+    if not isinstance(corpus, Corpus):
+        raise RelicError(
+            f"not recorded, and the real captions are not here to compute it: {', '.join(asked)}",
+            expected=f"{'; '.join(known.unique())} (recorded), or corpus embedded",
+            mend=GET,
+        )
 
 
 def record(*parts: str) -> list[str]:
@@ -133,11 +108,6 @@ def record(*parts: str) -> list[str]:
     return sorted(done)
 
 
-def _train_labels() -> list[str]:
-    """The authors' object label of each COCO train image, in their order."""
-    return data_file(TRAIN_FILE).read_text(encoding="utf-8").split()
-
-
 def _words() -> dict[str, pd.DataFrame]:
     """Tables 1 and 2."""
     models = [GLOVE, GLOVE + DEBIASED, WORD2VEC, WORD2VEC + DEBIASED, MINILM]
@@ -145,102 +115,72 @@ def _words() -> dict[str, pd.DataFrame]:
 
 
 def _captions() -> dict[str, pd.DataFrame]:
-    """Tables 3 to 5 of the nine captioners and ViLBERT, what choices do, and LIC beside them."""
+    """Tables 3 to 5 of the nine captioners and ViLBERT, by several choices of language model and encoder."""
     choices = [(NGRAM, MINILM), (NGRAM, GLOVE), (NGRAM, GLOVE + DEBIASED), ("2-gram", MINILM)]
     corpus = load_corpus("gender")
     settings = [s for choice in choices for s in _models(corpus, *choice, THRESHOLD)]
     done = {n: pd.concat([TABLES[n](*each) for each in settings]) for n in ("scores", "estimation")}
     done["objects"] = pd.concat([tables.object_table(*setting) for setting in settings[:2]])
-    done["choices"] = choice_agreement(done["scores"])
-    return done | {"lic": lic_agreement(done["scores"], done["estimation"], lic_by_source())}
+    return done | {"choices": choice_agreement(done["scores"])}
 
 
 def _since() -> dict[str, pd.DataFrame]:
     """Tables 3 to 5 of the paper's captioners that we have in kind and of newer ones, on the same images."""
-    prior = load_prior(NGRAM, load_corpus("gender").human["caption"])
-    study = lic_study(load_corpus("gender", "Karpathy test"), captioners=SINCE)
-    close = load_encoder(MINILM, study.words())
-    return {f"since_{name}": table(study, prior, close) for name, table in TABLES.items()}
-
-
-def since_beside() -> tuple[pd.DataFrame, str]:
-    """Ratios to men of the recorded part `since`, beside the published ones; and on which images."""
-    ours = {name: read_table(RECORD, f"since_{name}") for name in ("scores", "estimation")}
-    theirs = {"scores": published("gender_score"), "estimation": published("gender_estimation")}
-    printed = {display_names()[key]: name for key, name in SINCE.items()}
-    first = ours["scores"][ours["scores"]["method"] == SCORE]
-    table = first[["captioner", "captions", "GS_man", "GS_woman"]].reset_index(drop=True)
-    parts = {"score": "scores", "stated": "estimation", "estimated": "estimation"}
-    for (title, part), of in zip(parts.items(), (SCORE, COUNTED, ESTIMATED), strict=True):
-        both = (frames[part][frames[part]["method"] == of] for frames in (ours, theirs))
-        own, known = (frame.set_index("captioner") for frame in both)
-        values = own.loc[table["captioner"], ["to_m", "low", "high"]].to_numpy()
-        table[[title, f"{title} low", f"{title} high"]] = values
-        table[f"published, {title}"] = table["captioner"].map(printed).map(known["to_m"])
-    return table, first["corpus"].iloc[0]
+    study = tables.lic_study(load_corpus("gender", "Karpathy test"), captioners=SINCE)
+    models = _ngram(NGRAM), load_encoder(MINILM)
+    return {f"since_{name}": table(study, *models) for name, table in TABLES.items()}
 
 
 def _examples() -> dict[str, pd.DataFrame]:
     """Figure 2, by n-grams of captions and by a language model that never saw them alone."""
-    said = load_corpus("gender").human["caption"]
-    priors = [load_prior(name, said) for name in (NGRAM, "2-gram", GEMMA)]
-    close = load_encoder(MINILM)
-    return {"examples": pd.concat([examples(prior, close) for prior in priors])}
+    priors = [_ngram(NGRAM), _ngram("2-gram"), load_prior(GEMMA)]
+    return {"examples": pd.concat([examples(prior, load_encoder(MINILM)) for prior in priors])}
 
 
 def _authors() -> dict[str, pd.DataFrame]:
-    """Our scores of the authors' file against theirs, and their counts."""
-    prior = load_prior(NGRAM, load_corpus("gender").human["caption"])
-    ranks, counts = authors_file(prior, load_encoder(MINILM))
-    return {"published": ranks, "counts": counts}
+    """Our scores of the authors' captions against their column, by language model; their counts.
 
-
-PARTS = {"words": _words, "captions": _captions, "since": _since}
-PARTS |= {"examples": _examples, "authors": _authors}
-
-
-def lic_by_source(lic: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Mean gender LIC by captioner: of a lic table (by default the recorded linear runs), and the papers' LSTM."""
-    lic = lic_table(recorded(attribute="gender", classifier="linear")) if lic is None else lic
-    printed = papers("gender").query("classifier == 'lstm'")
-    theirs = printed.assign(**{"LIC of": printed["source"].map(PAPERS) + ", LSTM"})
-    ours = intervals(lic)
-    ours["LIC of"] = "ours, " + ours["classifier"]
-    return pd.concat([ours, theirs], ignore_index=True)[["LIC of", "captioner", "lic"]]
-
-
-def lic_agreement(
-    scores: pd.DataFrame, estimation: pd.DataFrame, lic: pd.DataFrame
-) -> pd.DataFrame:
-    """Spearman's ρ over captioners of each quantity with each LIC, by language model and encoder."""
-    given, rows = {"scores": scores, "estimation": estimation}, []
-    for quantity, (table, method, column) in QUANTITIES.items():
-        frame = given[table]
-        frame = frame[frame["method"] == method].merge(lic, on="captioner")
-        by = ["corpus", "prior", "encoder", "LIC of"]
-        for about, part in frame.groupby(by, sort=False):
-            found = rank_correlation(part[column], part["lic"])
-            rows.append({"quantity": quantity, **found, **dict(zip(by, about, strict=True))})
-    columns = ["quantity", "LIC of", "rho", "low", "high", "n", "prior", "encoder", "corpus"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def choice_agreement(scores: pd.DataFrame, column: str = "to_m") -> pd.DataFrame:
-    """How far language model and encoder move a captioner's Gender Score, and the captioners' order.
-
-    Against the first choice in the table: ρ over captioners and the largest shift.
+    Labels and confidences as they are in the file, so that only encoder and prior differ.
     """
-    frame = scores[scores["method"] == SCORE]
-    images = frame["corpus"].str.extract(r"([\d,]+ images)")[0]
-    choice = frame["prior"] + ", " + frame["encoder"] + ", " + images
-    wide = frame.assign(choice=choice).pivot(index="captioner", columns="choice", values=column)
-    first, *others = [name for name in choice.unique() if wide[name].notna().sum() > 1]
-    rows = []
-    for name in others:
-        found = rank_correlation(wide[first], wide[name])
-        shift = (wide[name] - wide[first]).abs().max()
-        rows.append({"against": first, "choice": name, **found, "largest shift": shift})
-    return pd.DataFrame(rows)
+    rows, ngram, gemma = tables.authors_objects(), _ngram(NGRAM), load_prior(GEMMA)
+    some = rows.sort_values("image_id").sample(GEMMA_CAPTIONS, random_state=0).index
+    priors = {
+        "GPT-2 (authors' column)": rows["gpt2_mean_token_probability"],
+        ngram.name: pd.Series(ngram.probabilities(rows["caption"]), rows.index),
+        gemma.name: pd.Series(gemma.probabilities(rows["caption"][some]), some),
+    }
+    for name in list(priors)[:2]:
+        priors[f"{name}, the same captions"] = priors[name][some]
+    close = formula.similarity(load_encoder(MINILM), list(rows["caption"]), list(rows["label"]))
+    ranks = []
+    for name, prior in priors.items():
+        part = rows.assign(close=close).loc[prior.index]
+        ours = formula.belief_revision(prior, part["close"], part["probability"])
+        ranks.append({"prior": name, **rank_correlation(ours, part["belief_revision_score"])})
+    return {
+        "published": pd.DataFrame(ranks).assign(encoder=MINILM),
+        "counts": count_check(rows["caption"]),
+    }
+
+
+PARTS = {part.__name__[1:]: part for part in (_words, _captions, _since, _examples, _authors)}
+
+
+def _ngram(name: str):
+    return load_prior(name, load_corpus("gender").human["caption"])
+
+
+def _train_labels() -> list[str]:
+    """The authors' object label of each COCO train image, in their order."""
+    return tables.data_file(tables.TRAIN_FILE).read_text(encoding="utf-8").split()
+
+
+def distances(labels: list[str], embeddings: list[str], dataset: str = "COCO Captions") -> tuple:
+    """Tables 2 and 1 on object labels."""
+    cosines = {name: tables.similarities(labels, load_encoder(name, labels)) for name in embeddings}
+    rows = [tables.distance_row(near, name, dataset) for name, near in cosines.items()]
+    nearest = [tables.nearest_objects(near, name) for name, near in cosines.items()]
+    return pd.concat(rows, ignore_index=True), pd.concat(nearest, ignore_index=True)
 
 
 def examples(prior, encoder) -> pd.DataFrame:
@@ -251,44 +191,6 @@ def examples(prior, encoder) -> pd.DataFrame:
         frame[f"prior_{person}"] = prior.probabilities(texts)
         frame[f"similarity_{person}"] = formula.similarity(encoder, texts, list(frame["object"]))
     return frame.drop(columns="caption").assign(prior=prior.name, encoder=encoder.name)
-
-
-def serve_examples(
-    corpus: AnyCorpus, language_model: str = NGRAM, encoder: str = MINILM
-) -> pd.DataFrame:
-    """Figure 2 by the recorded language models, the chosen one first; or by that of the embedded corpus."""
-    if corpus.synthetic:
-        _, prior, close = _models(corpus, language_model, encoder, THRESHOLD)[0]
-        return examples(prior, close)
-    known = read_table(RECORD, "examples").query("encoder == @encoder")
-    own = _chosen(known, language_model, encoder)
-    return pd.concat([own, known[~known["prior"].isin(own["prior"])]], ignore_index=True)
-
-
-def authors_file(ngram, encoder) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Our scores of the authors' captions against their column, by language model; counts against table 5.
-
-    Labels and confidences as they are in the file, so that only encoder and prior differ.
-    """
-    rows = pd.read_csv(data_file(AUTHORS_FILE))
-    some = rows.sort_values("image_id").sample(GEMMA_CAPTIONS, random_state=0).index
-    gemma = load_prior(GEMMA)
-    priors = {
-        "GPT-2 (authors' column)": rows["gpt2_mean_token_probability"],
-        ngram.name: pd.Series(ngram.probabilities(rows["caption"]), rows.index),
-        gemma.name: pd.Series(gemma.probabilities(rows["caption"][some]), some),
-    }
-    for name in list(priors)[:2]:
-        priors[f"{name}, the same captions"] = priors[name][some]
-    close = pd.Series(
-        formula.similarity(encoder, list(rows["caption"]), list(rows["labels"])), rows.index
-    )
-    found = []
-    for name, prior in priors.items():
-        part = rows.loc[prior.index]
-        ours = formula.belief_revision(prior, close[prior.index], part["probability"])
-        found.append({"prior": name, **rank_correlation(ours, part["belief_revision_score"])})
-    return pd.DataFrame(found).assign(encoder=encoder.name), count_check(rows["caption"])
 
 
 def count_check(captions: pd.Series, captioner: str = "Vilbert") -> pd.DataFrame:
@@ -304,3 +206,17 @@ def count_check(captions: pd.Series, captioner: str = "Vilbert") -> pd.DataFrame
     table = pd.DataFrame(ways.values()).assign(counted=list(ways), captions=len(captions))
     to_m = formula.ratio_to_men(table["man"], table["woman"])
     return table.assign(to_m=to_m)[["counted", "man", "woman", "to_m", "captions"]]
+
+
+def choice_agreement(scores: pd.DataFrame) -> pd.DataFrame:
+    """How far another language model or encoder than the first moves the ratio to men: ρ, largest shift."""
+    frame = scores[(scores["method"] == SCORE) & (scores["captioner"] != tables.VILBERT)]
+    images = frame["corpus"].str.extract(r"([\d,]+ images)")[0]
+    frame = frame.assign(choice=frame["prior"] + ", " + frame["encoder"] + ", " + images)
+    wide = frame.pivot(index="captioner", columns="choice", values="to_m")
+    first, *others = frame["choice"].unique()
+    agreement = pd.DataFrame([rank_correlation(wide[first], wide[name]) for name in others])
+    shifts = [(wide[name] - wide[first]).abs().max() for name in others]
+    agreement.insert(0, "against", first)
+    agreement.insert(1, "choice", others)
+    return agreement.assign(**{"largest shift": shifts})

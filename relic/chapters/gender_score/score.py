@@ -2,6 +2,8 @@
 
 A caption's prior probability is raised when it is close to an object seen in the image, the more so
 the less sure the object is. All texts of a call go to the language model and to the encoder together.
+Objects are rows `image_id, label, probability`; one read from the caption that is scored would make its
+similarity circular.
 """
 
 from collections.abc import Iterable
@@ -9,9 +11,10 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from relic.chapters.gender_score.wording import PERSONS, gender_of, with_person
+from relic.chapters.gender_score.wording import PERSONS, gender_of, with_person, without_persons
 from relic.errors import RelicError
 
+TOP, THRESHOLD = 3, 0.2  # objects of an image, and their least probability: as in the paper
 ROUNDING = 1e-5  # by how much a cosine in single precision may leave -1..1
 
 
@@ -57,6 +60,22 @@ def ratio_to_men(men, women):
     good = (men >= 0) & (women >= 0) & (men + women > 0)
     share = np.divide(men, men + women, out=np.full(good.shape, np.nan), where=good)
     return share if share.ndim else float(share)
+
+
+def contexts(objects: pd.DataFrame, *, threshold: float = THRESHOLD) -> pd.DataFrame:
+    """One context an image: `context` (its surest labels) and `confidence` (their mean probability).
+
+    Person and gender words are taken out of the labels: an object `man` would state what is asked.
+    Objects below `threshold`, and labels of which nothing is left, do not count.
+    """
+    kept = objects[objects["probability"] >= threshold]
+    kept = kept.assign(label=[without_persons(label) for label in kept["label"]])
+    order = {"by": ["image_id", "probability", "label"], "ascending": [True, False, True]}
+    kept = kept[kept["label"] != ""].sort_values(**order).drop_duplicates(["image_id", "label"])
+    images = kept.groupby("image_id").head(TOP).groupby("image_id")
+    return pd.DataFrame(
+        {"context": images["label"].agg(" ".join), "confidence": images["probability"].mean()}
+    )
 
 
 def score_captions(captions: pd.Series, contexts: pd.DataFrame, prior, encoder) -> pd.DataFrame:

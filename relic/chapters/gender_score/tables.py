@@ -1,25 +1,119 @@
-"""The paper's tables 1 to 5, from scored captions and object labels: a row a captioner or embedding.
+"""What is scored, and the paper's tables 1 to 5 of it: a row a captioner or embedding.
 
 Ratios to men have 95 % bootstrap intervals over images (tables 1 and 2: over distinct objects,
 because images of one object are not independent).
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from relic.chapters.gender_score.score import cooccurrence, estimated, ratio_to_men
-from relic.chapters.gender_score.study import Study
+from relic.chapters.gender_score.score import (
+    THRESHOLD,
+    contexts,
+    cooccurrence,
+    estimated,
+    ratio_to_men,
+    score_captions,
+)
 from relic.chapters.gender_score.wording import PERSONS
 from relic.chapters.resample import image_draws, interval
+from relic.data.corpus import Corpus
+from relic.data.human import read_coco
+from relic.data.load import real_directory
 from relic.errors import RelicError
 from relic.measure.text import tokenize
 
 DISTANCE, SCORE = "Gender Object Distance", "Gender Score"  # the paper's names of the methods
 COUNTED, ESTIMATED = "Object Gender Co-Occ", "Gender Score Estimation"
 OBJECTS = ("skateboard", "kitchen", "motorcycle", "baseball")  # of table 4
+VILBERT = "ViLBERT (authors' file)"  # its counts of man and woman are ViLBERT's, table 5
+AUTHORS_FILE = "visual_context/karpathy_test.csv"  # of a data directory
+TRAIN_FILE = "gender_score/visual_train_coco.txt"  # the same, labels without image ids
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Captions by captioner and image; contexts by image; five human captions an image."""
+
+    name: str  # what it is, for captions of tables and figures
+    captions: dict[str, pd.Series]
+    contexts: pd.DataFrame
+    human: pd.DataFrame
+
+    @cache  # noqa: B019 - a study lives as long as its page
+    def scores(self, prior, encoder) -> dict[str, pd.DataFrame]:
+        """`score_captions` of each captioner."""
+        return {
+            name: score_captions(captions, self.contexts, prior, encoder)
+            for name, captions in self.captions.items()
+        }
+
+    def words(self) -> Iterator[str]:
+        """All texts, for word vectors."""
+        for captions in self.captions.values():
+            yield from captions
+        yield from self.contexts["context"]
+
+    def human_counts(self) -> pd.Series:
+        """Human captions that name a man, a woman: the mean over the captions an image has."""
+        rows = self.human[self.human["image_id"].isin(self.contexts.index)]
+        counts = [cooccurrence(part["caption"]) for _, part in rows.groupby("caption_index")]
+        return pd.DataFrame(counts, columns=["man", "woman"]).mean()
+
+
+def lic_study(
+    corpus: Corpus, threshold: float = THRESHOLD, captioners: Iterable[str] = ()
+) -> Study:
+    """The captioners of a gender corpus (all, or some keys) on the images whose objects are known by image id."""
+    objects = corpus.objects if corpus.synthetic else authors_objects()
+    seen = contexts(objects, threshold=threshold)
+    keys = list(captioners or corpus.captioners)
+    captions = {corpus.display_names[key]: corpus.captions(key) for key in keys}
+    known = [set(corpus.covered), *(set(each.index) for each in captions.values())]
+    ids = sorted(set(seen.index).intersection(*known))
+    if not ids:
+        raise RelicError(f"{corpus.name}: no image with captions and objects")
+    source = "" if corpus.synthetic else "images, objects of the authors' file by image id"
+    name = f"{corpus.name}, {len(ids):,} {source or 'with objects'}"
+    captions = {captioner: each.loc[ids] for captioner, each in captions.items()}
+    return Study(name, captions, seen.loc[ids], corpus.human)
+
+
+def karpathy_study(threshold: float = THRESHOLD) -> Study:
+    """The Karpathy test split with the authors' captions and objects."""
+    rows = authors_objects()
+    seen = contexts(rows, threshold=threshold)
+    captions = rows.set_index("image_id")["caption"].loc[seen.index]
+    said = read_coco(data_file("coco/captions_karpathy_test.json"))
+    human = pd.DataFrame(
+        [(i, k, text) for i, texts in said.items() for k, text in enumerate(texts[:5])],
+        columns=["image_id", "caption_index", "caption"],
+    )
+    name = f"COCO Karpathy test split, {len(seen):,} of {len(rows):,} images, objects of the authors' file"
+    return Study(name, {VILBERT: captions}, seen, human)
+
+
+def authors_objects() -> pd.DataFrame:
+    """The authors' file. It holds up to three labels a row without delimiter: a row stays one object."""
+    return pd.read_csv(data_file(AUTHORS_FILE)).rename(columns={"labels": "label"})
+
+
+def data_file(name: str) -> Path:
+    """A file of the data directory."""
+    file = real_directory() / name
+    if not file.is_file():
+        raise RelicError(
+            f"no {name} in the data directory",
+            expected="a file of the Gender Score's public repository",
+            mend="put it there, or bring objects of your own: relic gender-score objects",
+        )
+    return file
 
 
 def ratio(men: Iterable[float], women: Iterable[float]) -> dict[str, float]:

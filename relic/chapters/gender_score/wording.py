@@ -11,31 +11,22 @@ from relic.errors import RelicError
 from relic.measure.text import tokenize
 
 PERSONS = ("person", "man", "woman")
-BOTH, NOBODY = "both", "none"  # what `gender_of` says of captions that name no single gender
-NEUTRAL = {"person": "one", "people": "several", "persons": "several"}
+NEUTRAL = {"person", "people", "persons"}
+PERSON_LABELS = NEUTRAL | {"human", "humans"}  # of objects in images
 
-# What stands for a person, a man and a woman, by the part that the word plays. Any other gender word
-# is a noun for one. `pregnant` states a gender but has no counterpart: it stays.
-_FORMS = {
-    "one": PERSONS,
-    "several": ("people", "men", "women"),
-    "kind": ("person", "male", "female"),
-    "subject": ("they", "he", "she"),
-    "object": ("them", "him", "her"),
-    "owner": ("their", "his", "her"),
-    "owned": ("theirs", "his", "hers"),
-    "self": ("themselves", "himself", "herself"),
+_OBJECT = ("them", "him", "her")
+_FORMS = {  # words -> what stands for a person, a man, a woman in their place; any other: PERSONS
+    "people persons": ("people", "men", "women"),
+    "men gentlemen boys brothers guys emperors dudes": ("people", "men", "women"),
+    "women ladies girls sisters queens": ("people", "men", "women"),
+    "male female": ("person", "male", "female"),
+    "he she": ("they", "he", "she"),
+    "him": _OBJECT,
+    "his her": ("their", "his", "her"),
+    "hers": ("theirs", "his", "hers"),
+    "himself herself": ("themselves", "himself", "herself"),
 }
-_PARTS = {
-    "several": "men gentlemen boys brothers guys emperors dudes women ladies girls sisters queens",
-    "kind": "male female",
-    "subject": "he she",
-    "object": "him",
-    "owner": "his her",
-    "owned": "hers",
-    "self": "himself herself",
-    "stays": "pregnant",
-}
+_STAYS = "pregnant"  # states a gender but has no counterpart
 _AFTER_OBJECT = set("and at as by for from in into near next of on onto or to while with".split())
 _WORD = re.compile(r"[\w-]+")
 
@@ -43,16 +34,17 @@ _WORD = re.compile(r"[\w-]+")
 @cache
 def _genders() -> dict[str, str]:
     """Gender word -> man or woman."""
-    about = load_attribute("gender")
-    pairs = zip(about.classes, PERSONS[1:], strict=True)
-    return {word: person for name, person in pairs for word in about.class_words[name]}
+    attribute = load_attribute("gender")
+    pairs = zip(attribute.classes, PERSONS[1:], strict=True)
+    return {word: person for name, person in pairs for word in attribute.class_words[name]}
 
 
 @cache
-def _parts() -> dict[str, str]:
-    """Gender or person word -> the part it plays."""
-    special = {word: part for part, words in _PARTS.items() for word in words.split()}
-    return {word: special.get(word, "one") for word in _genders()} | NEUTRAL
+def _forms() -> dict[str, tuple[str, ...]]:
+    """Gender or person word -> what stands for a person, a man, a woman in its place."""
+    special = {word: forms for words, forms in _FORMS.items() for word in words.split()}
+    words = (_genders().keys() | NEUTRAL) - {_STAYS}
+    return {word: special.get(word, PERSONS) for word in words}
 
 
 @lru_cache(maxsize=200_000)
@@ -62,13 +54,13 @@ def gender_of(caption: str) -> str:
     >>> [gender_of(c) for c in ("a boy runs", "a man and a woman", "a person", "two dogs", "")]
     ['man', 'both', 'person', 'none', 'none']
     """
-    tokens = tokenize(caption.lower())
-    stated = {_genders()[token] for token in tokens if token in _genders()}
+    tokens = set(tokenize(caption.lower()))
+    stated = {_genders()[token] for token in tokens & _genders().keys()}
     if len(stated) == 2:
-        return BOTH
+        return "both"
     if stated:
         return stated.pop()
-    return "person" if any(token in NEUTRAL for token in tokens) else NOBODY
+    return "person" if tokens & NEUTRAL else "none"
 
 
 @lru_cache(maxsize=200_000)
@@ -82,7 +74,7 @@ def with_person(caption: str, person: str) -> str:
     """
     if person not in PERSONS:
         raise RelicError(f"person {person!r}", expected=f"one of {', '.join(PERSONS)}")
-    return _replaced(caption, lambda part: _FORMS[part][PERSONS.index(person)])
+    return _replaced(caption, lambda forms: forms[PERSONS.index(person)])
 
 
 def masked(caption: str, token: str = "[MASK]") -> str:
@@ -91,20 +83,19 @@ def masked(caption: str, token: str = "[MASK]") -> str:
     >>> masked("a man holding his hat")
     'a [MASK] holding [MASK] hat'
     """
-    return _replaced(caption, lambda part: token)
+    return _replaced(caption, lambda forms: token)
 
 
-def _replaced(caption: str, form) -> str:
-    text = caption.lower().strip()
-    pieces, last = [], 0
+def _replaced(caption: str, choose) -> str:
+    text, pieces, last = caption.lower().strip(), [], 0
     for match in _WORD.finditer(text):
-        part = _parts().get(match.group())
-        if part in (None, "stays"):
+        forms = _forms().get(match.group())
+        if forms is None:
             continue
         if match.group() == "her" and _stands_alone(text[match.end() :]):
-            part = "object"
+            forms = _OBJECT
         before = re.sub(r"\ban( )$", r"a\1", text[last : match.start()])  # an actress, a man
-        pieces += [before, form(part)]
+        pieces += [before, choose(forms)]
         last = match.end()
     return "".join([*pieces, text[last:]])
 
@@ -113,3 +104,14 @@ def _stands_alone(rest: str) -> bool:
     """Is nothing owned after `her`?"""
     following = rest.split()
     return not following or following[0] in _AFTER_OBJECT or not _WORD.match(following[0])
+
+
+@cache
+def without_persons(label: str) -> str:
+    """An object's label without the words that name persons.
+
+    >>> without_persons("cowboy hat"), without_persons("person")
+    ('hat', '')
+    """
+    persons = load_attribute("gender").masked_words | PERSON_LABELS
+    return " ".join(token for token in str(label).lower().split() if token not in persons)

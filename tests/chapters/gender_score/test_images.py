@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from relic.auditing.readers import read_objects
 from relic.chapters.gender_score import images
 from relic.chapters.gender_score.images import image_id, see_objects, vote
-from relic.chapters.gender_score.study import contexts, read_objects
+from relic.chapters.gender_score.score import contexts
 from relic.errors import RelicError
 
 IMAGENET = {0: "tench, Tinca tinca", 1: "laptop, laptop computer", 2: "person", 3: "tabby cat"}
@@ -95,7 +96,7 @@ def test_three_models_see_objects_in_batches(models, pictures, tmp_path):
     alone = see_objects(pictures, tmp_path / "alone.csv", batch=1, **asked)
     assert alone["label"].tolist() == frame["label"].tolist()
     assert np.allclose(alone["probability"], frame["probability"], atol=1e-4)
-    assert len(contexts(read_objects(out), threshold=0)) == 5
+    assert len(contexts(read_objects(out).frame, threshold=0)) == 5
 
 
 def test_it_continues_where_it_was(models, pictures, tmp_path, monkeypatch):
@@ -110,7 +111,8 @@ def test_it_continues_where_it_was(models, pictures, tmp_path, monkeypatch):
     assert opened == pictures[3:]
     monkeypatch.setattr(images, "_seer", None)  # a third call loads no model
     assert len(see_objects(pictures, out, **asked)) == 5
-    assert read_objects(out).empty
+    with pytest.raises(RelicError, match="empty object"):
+        read_objects(out)
 
 
 def test_other_settings_do_not_mix(models, pictures, tmp_path):
@@ -154,6 +156,7 @@ def test_the_vote_by_hand():
 
 
 def test_surest_takes_persons_out_first():
-    found = [("man", 0.9), ("cat", 0.5), ("cat", 0.6), ("dog", 0.1)]
-    assert images._surest(found, 3, 0.2) == [("cat", 0.6)]
-    assert images._surest([("person", 1.0)], 3, 0.2) == []
+    pairs = [("man", 0.9), ("cat", 0.5), ("cat", 0.6), ("dog", 0.1)]
+    seen = [{"label": label, "score": p} for label, p in pairs]
+    assert images._surest(seen, 0.2) == [("cat", 0.6)]
+    assert images._surest(seen[:1], 0.2) == []

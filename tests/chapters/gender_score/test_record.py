@@ -1,18 +1,17 @@
-"""relic.chapters.gender_score.record: what pages are served, agreement with LIC, what is recorded."""
+"""relic.chapters.gender_score.record: what pages are served, what is recorded."""
 
 import pandas as pd
 import pytest
 
 import relic
 from relic.chapters.gender_score import record
-from relic.chapters.gender_score.study import (
-    AUTHORS_FILE,
+from relic.chapters.gender_score.tables import (
+    SCORE,
     VILBERT,
-    data_file,
+    authors_objects,
     karpathy_study,
     lic_study,
 )
-from relic.chapters.gender_score.tables import SCORE
 from relic.errors import RelicError
 from relic.records.tables import read_table
 
@@ -40,22 +39,7 @@ def test_recorded_rows_follow_the_choice(handle):
     assert len(record.serve_distances(handle)[0]) == 5
 
 
-def test_newer_captioners_stand_beside_the_published_ones():
-    table, on = record.since_beside()
-    rows = table.set_index("captioner")
-    assert list(rows.index) == ["OSCAR", "ViLBERT", "OFA-large", "PureT"]
-    assert "911 images" in on
-    theirs = relic.published("gender_score").query("method == @SCORE").set_index("captioner")["to_m"]  # fmt: skip
-    assert rows.loc["ViLBERT", "published, score"] == theirs["Vilbert"]
-    assert rows.loc[["OFA-large", "PureT"], "published, score"].isna().all()
-    assert (rows["score low"] < rows["score"]).all()
-    assert (rows["score"] < rows["score high"]).all()
-
-
-def test_figure_2_has_a_model_that_was_not_fitted_on_captions(handle):
-    priors = list(dict.fromkeys(record.serve_examples(handle)["prior"]))
-    assert priors[0].startswith("3-gram")
-    assert any(name.startswith("gemma") for name in priors)
+def test_no_other_part_is_recorded():
     with pytest.raises(RelicError, match="no part"):
         record.record("everything")
 
@@ -88,28 +72,16 @@ def test_the_embedded_corpus_is_computed(tmp_path, monkeypatch):
     assert record.serve_distances(corpus, [str(vectors)])[0]["dataset"].tolist() == [corpus.name]
 
 
-def test_agreement_with_lic_by_hand():
-    """Values in the order of LIC correlate perfectly with it; a shift moves no order; four are too few."""
+def test_other_choices_by_hand():
+    """A shift moves no order; the one captioner of another study does not count."""
     names = ["a", "b", "c", "d", "e", "f"]
-    lic = pd.DataFrame({"LIC of": "x", "captioner": names, "lic": [1.0, 2, 3, 4, 5, 6]})
-    about = {"method": SCORE, "prior": "p", "encoder": "e", "corpus": "x, 9 images"}
-    frame = pd.DataFrame({"captioner": names, "to_m": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}).assign(**about)  # fmt: skip
-    none = frame[:0].assign(agreement=0.0)
-    row = record.lic_agreement(frame, none, lic).iloc[0]
-    assert (row["quantity"], row["rho"], row["n"]) == ("ratio to men", pytest.approx(1), 6)
-    few = record.lic_agreement(frame[:4], none, lic).iloc[0]
-    assert (few["n"], pd.isna(few["rho"])) == (4, True)
+    choice = {"method": SCORE, "prior": "p", "encoder": "e", "corpus": "x, 9 images"}
+    frame = pd.DataFrame({"captioner": names, "to_m": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}).assign(**choice)  # fmt: skip
     moved = frame.assign(encoder="other", to_m=frame["to_m"] + 0.02)
-    row = record.choice_agreement(pd.concat([frame, moved])).iloc[0]
-    assert (row["rho"], row["largest shift"]) == (pytest.approx(1), pytest.approx(0.02))
-
-
-def test_the_record_of_agreement_is_that_of_the_recorded_runs():
-    """lic.csv follows from scores.csv, estimation.csv and the recorded runs."""
-    scores, estimation = (read_table("gender_score", name) for name in ("scores", "estimation"))
-    found = record.lic_agreement(scores, estimation, record.lic_by_source())
-    kept = read_table("gender_score", "lic")
-    pd.testing.assert_frame_equal(found, kept, rtol=1e-4)
+    alone = frame[:1].assign(captioner=VILBERT, corpus="y, 5 images")
+    (row,) = record.choice_agreement(pd.concat([frame, alone, moved])).to_dict("records")
+    assert (row["against"], row["choice"]) == ("p, e, 9 images", "p, other, 9 images")
+    assert (row["rho"], row["n"], row["largest shift"]) == (pytest.approx(1), 6, pytest.approx(0.02))  # fmt: skip
 
 
 def test_the_real_studies(real_data):
@@ -122,6 +94,6 @@ def test_the_real_studies(real_data):
 
 def test_the_authors_captions_are_vilberts(real_data):
     """The words man and woman occur as often as table 5 says of ViLBERT, but for one `womans`."""
-    table = record.count_check(pd.read_csv(data_file(AUTHORS_FILE))["caption"])
+    table = record.count_check(authors_objects()["caption"])
     pd.testing.assert_frame_equal(table, read_table("gender_score", "counts"), rtol=1e-4)
     assert table[["man", "woman"]].values.tolist() == [[702, 310], [950, 420], [702, 311]]

@@ -6,6 +6,7 @@ import pytest
 
 from relic.chapters.gender_score.score import (
     belief_revision,
+    contexts,
     cooccurrence,
     estimated,
     ratio_to_men,
@@ -101,3 +102,22 @@ def test_counts_and_what_is_no_series(prior, encoder):
     assert cooccurrence(captions) == {"man": 2, "woman": 2}
     with pytest.raises(RelicError, match="captions as list"):
         score_captions(captions, CONTEXTS, prior, encoder)
+
+
+OBJECTS = pd.DataFrame(
+    [
+        (1, "motor scooter", 0.6), (1, "helmet", 0.4), (1, "dog", 0.5), (1, "cat", 0.3),
+        (2, "man", 0.9), (2, "cowboy hat", 0.2), (3, "person", 0.9), (4, "vase", 0.19),
+        (5, "kite", 0.8), (5, "kite", 0.4), (6, "ski person", 0.4),
+    ],
+    columns=["image_id", "label", "probability"],
+)  # fmt: skip
+
+
+def test_contexts_by_hand():
+    """The three surest labels; no person, no gender word, nothing under 0.2, nothing twice."""
+    found = contexts(OBJECTS)
+    texts = {1: "motor scooter dog helmet", 2: "hat", 5: "kite", 6: "ski"}
+    assert found["context"].to_dict() == texts
+    assert found["confidence"].to_dict() == pytest.approx({1: 0.5, 2: 0.2, 5: 0.8, 6: 0.4})
+    assert contexts(OBJECTS, threshold=0)["context"].to_dict() == texts | {4: "vase"}

@@ -4,14 +4,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relic.chapters.gender_score.study import Study, lic_study
+from relic.chapters.gender_score.score import contexts
 from relic.chapters.gender_score.tables import (
+    AUTHORS_FILE,
     COUNTED,
     DISTANCE,
     ESTIMATED,
     SCORE,
+    Study,
+    authors_objects,
     distance_row,
     estimation_table,
+    lic_study,
     nearest_objects,
     object_table,
     ratio,
@@ -44,7 +48,7 @@ def study():
         }
     )
     contexts = pd.DataFrame({"context": "bike", "confidence": 0.0}, index=ids)
-    return Study("by hand", True, {"one": pd.Series(captions, index=ids)}, contexts, human)
+    return Study("by hand", {"one": pd.Series(captions, index=ids)}, contexts, human)
 
 
 def test_ratios_and_their_intervals():
@@ -116,3 +120,13 @@ def test_the_embedded_study_takes_objects_by_image():
     sure = corpus.objects[corpus.objects["probability"] >= 0.5]["image_id"]
     assert set(study.contexts.index) == set(sure)
     assert all(list(c.index) == sorted(set(sure)) for c in study.captions.values())
+
+
+def test_the_authors_file(real_data):
+    """A row is one object, whatever it holds; persons are taken out."""
+    if not (real_data / AUTHORS_FILE).exists():
+        pytest.skip(f"no {AUTHORS_FILE}")
+    frame = authors_objects()
+    assert len(frame) == 5000
+    assert int((frame["probability"] < 0.2).sum()) == 1046  # METHODS
+    assert len(contexts(frame)) == 3954  # no label of the rest is a person alone

