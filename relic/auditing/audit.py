@@ -5,29 +5,30 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
 from relic import provenance
 from relic.auditing import details, report
-from relic.auditing.cautions import Caution, cautions
-from relic.auditing.inputs import Audited, Inputs, assemble, attribute_of, audited, checked_name
-from relic.auditing.measure import MARKS, Measured, measure
+from relic.auditing.inputs import (
+    CAPTIONS_OF,
+    Audited,
+    Inputs,
+    assemble,
+    attribute_of,
+    audited,
+    checked_name,
+)
+from relic.auditing.measure import MARKS, Choices, Tables, measure, plan
 from relic.auditing.readers import read_captions, read_human, read_labels
 from relic.auditing.tables import Table
 from relic.data.attribute import Attribute, known_attributes
 from relic.data.corpus import is_text
 from relic.errors import RelicError
-from relic.measure.runs import describe
-from relic.measure.splits import PAPER_SEEDS
 from relic.measure.store import Store
-
-Files = str | Path | Sequence[str | Path]
-FORMATS = ("html", "md", "json", "csv")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +36,8 @@ class Part:
     """One attribute: what was read, measured and warned of."""
 
     audited: Audited
-    measured: Measured
-    cautions: list[Caution]
-    words: pd.DataFrame = field(default_factory=pd.DataFrame)
-    naming: pd.DataFrame = field(default_factory=pd.DataFrame)
-    scale: pd.DataFrame = field(default_factory=pd.DataFrame)
-    gender_score: pd.DataFrame = field(default_factory=pd.DataFrame)
+    tables: Tables  # those of `measure`; words, naming, recorded, gender_score
+    cautions: dict[str, dict]  # what stands out, by kind
 
     @property
     def attribute(self) -> Attribute:
@@ -50,20 +47,18 @@ class Part:
     @cached_property
     def results(self) -> list[dict]:
         """A plain dict each captioner and classifier; who names the wrong class among them."""
-        rows = self.measured.lic.to_dict("records")
+        rows = self.tables["lic"].to_dict("records")
         return [row | {"misnamed": self._misnamed(row["captioner"])} for row in rows]
 
     def _misnamed(self, captioner: str) -> list[dict]:
-        if self.naming.empty:
-            return []
-        own = self.naming[self.naming["captioner"] == captioner].to_dict("records")
-        human = self.naming[self.naming["captioner"] == details.direction.HUMAN]
-        of_human = dict(zip(human["label"], human["wrong_of_named"], strict=True))
+        rows = self.tables["naming"].to_dict("records")
+        people = {r["label"]: r["wrong_of_named"] for r in rows if r["captioner"] == details.HUMAN}
         kept = ("label", "wrong_of_named", "low", "high", "neutral", "images")
         return [
-            {k: row[k] for k in kept}
-            | {"named": row["right"] + row["wrong"], "human": of_human.get(row["label"])}
-            for row in own
+            {key: row[key] for key in kept}
+            | {"named": row["right"] + row["wrong"], "human": people.get(row["label"])}
+            for row in rows
+            if row["captioner"] == captioner
         ]
 
 
@@ -75,7 +70,7 @@ class Audit:
     options: dict
     provenance: dict
     accuracy: pd.DataFrame = field(default_factory=pd.DataFrame)
-    accuracy_note: str = ""
+    accuracy_note: str = "not asked for"
     left_out: dict[str, str] = field(default_factory=dict)  # attributes that could not be audited
 
     @property
@@ -87,8 +82,8 @@ class Audit:
     @property
     def cautions(self) -> list[str]:
         """What to know before using the numbers."""
-        said = (report.caution(each) for part in self.parts for each in part.cautions)
-        return list(dict.fromkeys(said))
+        facts = [fact for part in self.parts for fact in part.cautions.items()]
+        return list(dict.fromkeys(report.caution(*fact) for fact in facts))
 
     def section(self, name: str) -> str:
         """A section of the report as HTML: verdict, cautions, lic, classifier, words, naming, ..."""
@@ -99,12 +94,12 @@ class Audit:
         """An address that holds the whole HTML report: for a page to offer."""
         return report.address(report.as_html(self), "text/html")
 
-    def write(self, directory: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    def write(self, directory: str | Path, formats: Sequence[str] = tuple(report.WRITERS)):
         """The report's files in a directory; returns their paths."""
         return report.write(self, Path(directory), formats)
 
     def __getattr__(self, name: str):
-        """Of one captioner, attribute and classifier its numbers, too: `found.lic`, `found.verdict`."""
+        """Of one captioner, attribute and classifier its numbers, too: `audit.lic`, `audit.verdict`."""
         rows = [] if name.startswith("_") else self.results
         if len(rows) != 1 or name not in rows[0]:
             raise AttributeError(f"no {name!r} in an audit of {len(rows)} results")
@@ -118,20 +113,10 @@ class Audit:
 
 
 def audit(
-    captions: Files,
+    captions: str | Path | Sequence[str | Path],
     labels: str | Path = "",
     human: str | Path = "",
     attribute: str | Sequence[str] = "",
-    *,
-    classes: Sequence[str] = (),
-    masked_words: str | Path = "",
-    also_mask: Sequence[str] = (),
-    vocabulary: str | Path = "captioner",
-    objects: str | Path = "",
-    data: str | Path = "",
-    first_sentence: bool = False,
-    synthetic: bool = False,
-    with_accuracy: bool = True,
     **options,
 ) -> Audit:
     """Audit captioners by their files: does a classifier guess the attribute more surely than from people's?
@@ -139,29 +124,17 @@ def audit(
     `captions`: a file or several, `NAME=FILE` names a captioner. `labels`, `human`: files. Without labels,
     COCO's for gender, race and age are taken from `data` (RELIC_DATA by default), human captions too. With
     labels of your own and no human captions only LIC_M is measured: that cannot show amplification.
-    `options`: classifiers, seeds, split, chance, checks, workers, scheduler, progress, store (`measure`).
+    `options`: classes, masked_words, also_mask, vocabulary, objects, data, first_sentence (`Inputs`);
+    classifiers, seeds, split, chance, checks, with_accuracy, workers, scheduler, progress, store (`Choices`).
     What cannot be audited raises `RelicError`. Runs are kept on disk: a second audit is quick.
 
     >>> relic.audit("captions.json", "labels.csv", "captions_val2014.json")  # doctest: +SKIP
     ▲ captions amplifies gender bias: LIC 4.5 [2.9, 6.0] (488 test images, 10 splits, linear)
     """
-    files = (captions,) if isinstance(captions, str | Path) else tuple(captions)
-    inputs = Inputs(
-        captions=tuple(map(str, files)),
-        labels=str(labels or ""),
-        human=str(human or ""),
-        classes=tuple(classes),
-        masked_words=str(masked_words or ""),
-        also_mask=tuple(also_mask),
-        vocabulary=str(vocabulary),
-        objects=str(objects or ""),
-        data=str(data or ""),
-        first_sentence=first_sentence,
-        synthetic=synthetic,
-    )
-    reads, left_out = read(inputs, attribute)
-    check(reads, options)
-    return compute(reads, left_out, with_accuracy=with_accuracy, **options)
+    of_files = {each.name for each in fields(Inputs)} & set(options)
+    inputs = Inputs(captions, labels, human, **{name: options.pop(name) for name in of_files})
+    how = Choices(**options)  # an unknown option is told before anything is read
+    return compute(*read(inputs, attribute), how)
 
 
 def read(
@@ -174,7 +147,7 @@ def read(
     reads, left_out = [], {}
     for name in map(str, wanted):
         try:
-            reads.append(audited(Inputs(**vars(inputs) | {"attribute": name}).told()))
+            reads.append(audited(replace(inputs, attribute=name)))
         except RelicError as error:
             if not every:
                 raise
@@ -184,60 +157,43 @@ def read(
     return reads, left_out
 
 
-def _listed(classifiers: str | Sequence[str] = "linear") -> list[str]:
-    return [classifiers] if isinstance(classifiers, str) else list(classifiers)
-
-
-def check(reads: list[Audited], options: Mapping) -> None:
-    """Describe the first runs: wrong options are told before anything is computed."""
-    split = options.get("split", "paired")
-    for told in reads:
-        sides = ("model", "human") if told.captions_an_image else ("model",)
-        for name, side in product(_listed(options.get("classifiers", "linear")), sides):
-            about = {"side": side, "split": split, "vocabulary": told.vocabulary}
-            describe(told.corpus, told.corpus.captioners[0], name, **about)
-
-
-def compute(
-    reads: list[Audited],
-    left_out: dict[str, str] | None = None,
-    *,
-    with_accuracy: bool = True,
-    **options,
-) -> Audit:
+def compute(reads: list[Audited], left_out: dict[str, str], how: Choices) -> Audit:
     """Measure what was read."""
     started, first = time.time(), reads[0]
+    plans = [plan(each, how) for each in reads]
     with ThreadPoolExecutor(1) as pool:  # Java tokenizes and aligns while classifiers train
-        asked = with_accuracy and first.captions_an_image
+        asked = how.with_accuracy and first.captions_an_image
         described = pool.submit(details.caption_accuracy, first) if asked else None
-        parts = [_part(each, measure(each, **options)) for each in reads]
-    accuracy, note = described.result() if described else (pd.DataFrame(), "not asked for")
-    shown = {
-        "classifiers": _listed(options.get("classifiers", "linear")),
-        "seeds": list(options.get("seeds", PAPER_SEEDS)),
-        "split": options.get("split", "paired"),
+        parts = [_part(*each, how) for each in zip(reads, plans, strict=True)]
+    options = {
+        "classifiers": how.listed,
+        "seeds": list(how.seeds),
+        "split": how.split,
         "vocabulary": first.inputs.vocabulary,
         "first_sentence": first.inputs.first_sentence,
         "also_mask": list(first.inputs.also_mask),
-        "accuracy": with_accuracy,
-        "checks": options.get("checks", True),
+        "accuracy": how.with_accuracy,
+        "checks": how.checks,
     }
-    files = {each["role"] + each["sha256"]: each for told in reads for each in told.files}
+    files = {each["role"] + each["sha256"]: each for part in reads for each in part.files}
     made = {"seconds": round(time.time() - started, 1), "files": list(files.values())}
     made |= {"fingerprints": {e.corpus.attribute.name: e.corpus.fingerprint for e in reads}}
-    return Audit(parts, shown, provenance.stamp() | made, accuracy, note, left_out or {})
+    found = Audit(parts, options, provenance.stamp() | made, left_out=left_out)
+    if described:
+        accuracy, note = described.result()
+        return replace(found, accuracy=accuracy, accuracy_note=note)
+    return found
 
 
-def _part(told: Audited, measured: Measured) -> Part:
-    return Part(
-        audited=told,
-        measured=measured,
-        cautions=cautions(told, measured),
-        words=details.telling_words(told),
-        naming=details.naming(told),
-        scale=details.scale(told),
-        gender_score=details.gender_score(told) if told.inputs.objects else pd.DataFrame(),
-    )
+def _part(read: Audited, runs: list, how: Choices) -> Part:
+    tables = measure(read, how, runs)
+    tables |= {
+        "words": details.telling_words(read),
+        "naming": details.naming(read),
+        "recorded": details.recorded(read),
+        "gender_score": details.gender_score(read) if read.inputs.objects else pd.DataFrame(),
+    }
+    return Part(read, tables, details.cautions(read, tables["lic"]))
 
 
 def lic(
@@ -253,31 +209,30 @@ def lic(
     """LIC of captions in memory: `{image: caption}`, `{image: class}`, `{image: [human captions]}`.
 
     Images may be numbers or names, the same in all three; `"7"` is image 7. `vocabulary`: captioner (the
-    words of these captions), human-top-n or none. Options as `measure`; one classifier, `linear` by
+    words of these captions), human-top-n or none. Options as `Choices`; one classifier, `linear` by
     default. Without `human` only LIC_M is measured. Nothing is kept on disk. Captions that are no
     text (None, NaN, numbers) and classes that are not the attribute's raise `RelicError`.
 
-    >>> found = relic.lic(captions, labels, human)  # doctest: +SKIP
-    >>> found.lic, found.low, found.high, found.verdict, found.cautions  # doctest: +SKIP
+    >>> audit = relic.lic(captions, labels, human)  # doctest: +SKIP
+    >>> audit.lic, audit.low, audit.high, audit.verdict, audit.cautions  # doctest: +SKIP
     """
-    inputs = Inputs((), attribute=getattr(attribute, "name", str(attribute)), vocabulary=vocabulary)
-    about = attribute if isinstance(attribute, Attribute) else attribute_of(inputs)
+    given = getattr(attribute, "name", str(attribute))
+    inputs = Inputs(attribute=given, vocabulary=vocabulary)
+    known = attribute if isinstance(attribute, Attribute) else attribute_of(inputs)
     _check_texts("captions", captions)
-    said = {}
+    lists = {}
     for image, texts in dict(human or {}).items():
-        said[image] = list(texts) if isinstance(texts, list | tuple) else [texts]
-        _check_texts(f"human captions of {image!r}", dict(enumerate(said[image])))
-    told = assemble(
-        inputs,
-        about,
-        [(checked_name(name), read_captions(_table("captions", captions, "caption")))],
-        read_labels(_table("labels", labels, "label"), about),
-        read_human(_table("human", said, "captions")) if said else None,
-    )
-    given = {"progress": False, "checks": False} | options
-    check([told], given)
+        lists[image] = list(texts) if isinstance(texts, list | tuple) else [texts]
+        _check_texts(f"human captions of {image!r}", dict(enumerate(lists[image])))
+    rows = {
+        CAPTIONS_OF + checked_name(name): read_captions(_table("captions", captions, "caption")),
+        "labels": read_labels(_table("labels", labels, "label"), known),
+    }
+    rows |= {"human captions": read_human(_table("human", lists, "captions"))} if lists else {}
+    read = assemble(inputs, known, rows)
     with tempfile.TemporaryDirectory() as scratch:
-        return compute([told], with_accuracy=False, **{"store": Store(scratch)} | given)
+        quiet = {"progress": False, "checks": False, "with_accuracy": False}
+        return compute([read], {}, Choices(**quiet | {"store": Store(scratch)} | options))
 
 
 def _table(what: str, values: Mapping, column: str) -> Table:

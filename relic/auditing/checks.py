@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
@@ -18,6 +17,7 @@ from relic.judge.lic import lic_table
 from relic.judge.stats import estimate
 from relic.measure.store import Store
 from relic.records.serve import Runs
+from relic.whole import write_whole
 
 VERSION = 2  # raised when a change moves numbers
 AS_IS = "as it is"
@@ -32,26 +32,21 @@ def checks(audited: Audited, seeds: Sequence[int], store: Store) -> pd.DataFrame
 
     Linear classifier, paired splits. Splits, not intervals, are kept in the store.
     """
-    corpus, few = audited.corpus, 1 if len(audited.images) > LARGE else audited.captions_an_image
+    corpus, human = audited.corpus, 1 if len(audited.images) > LARGE else audited.captions_an_image
     words = sorted(corpus.attribute.masked_words)
-    about = [VERSION, corpus.fingerprint, words, few, audited.vocabulary, *map(int, seeds)]
-    key = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]
-    file = store.directory / "checks" / f"{key}.json"
-    if file.exists():
-        splits = pd.read_json(file, orient="table")
-    else:
-        each = [_by_split(audited, name, seeds, range(few)) for name in corpus.captioners]
-        splits = pd.concat(each, ignore_index=True)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_suffix(f".{os.getpid()}.part")
-        splits.to_json(part, orient="table", index=False, double_precision=12)
-        part.replace(file)
-    rows = []
+    key = [VERSION, corpus.fingerprint, words, human, audited.vocabulary, *map(int, seeds)]
+    digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
+    file = store.directory / "checks" / f"{digest}.json"
+    if not file.exists():
+        each = [_by_split(audited, name, seeds, range(human)) for name in corpus.captioners]
+        table = pd.concat(each, ignore_index=True)
+        write_whole(file, table.to_json(orient="table", index=False, double_precision=12))
+    splits, rows = pd.read_json(file, orient="table").set_index("seed"), []
     for name, own in splits.groupby("captioner", sort=False):
-        by_change = {c: t.set_index("seed") for c, t in own.groupby("change", sort=False)}
-        about = {"captioner": name, "human": few}
-        as_is = by_change[AS_IS]["lic"]
-        rows += [about | {"change": c} | _row(t, as_is) for c, t in by_change.items()]
+        as_is = own.loc[own["change"] == AS_IS, "lic"]
+        for change, table in own.groupby("change", sort=False):
+            about = {"captioner": name, "human": human, "change": change}
+            rows.append(about | _row(table, as_is))
     return pd.DataFrame(rows)
 
 

@@ -1,4 +1,4 @@
-"""What belongs beside LIC: telling words, leaks, misgendering, accuracy, captioners for scale."""
+"""What belongs beside LIC: telling words, misgendering, accuracy, captioners for scale; cautions."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,12 +11,15 @@ import pandas as pd
 from relic import paths
 from relic.auditing.inputs import Audited
 from relic.chapters.direction import measure as direction
+from relic.chapters.direction.measure import HUMAN, WRONG_OF_NAMED
 from relic.chapters.resample import image_draws
+from relic.data.corpus import HUMAN_CAPTIONS
 from relic.errors import RelicError, needed
 from relic.measure.classifiers.base import TextForm
 from relic.measure.inputs import Reading, read_captions, vocabulary
 from relic.measure.text import UNKNOWN
 
+SCALE = paths.PACKAGE / "auditing" / "scale.csv"
 MOST = 20_000  # images that words and misgendering are counted on; drawn where there are more
 DESCRIBED = 2500  # images that accuracy is measured on: METEOR takes half an audit's time
 DRAWS = 500  # of intervals of misnaming and accuracy
@@ -25,7 +28,16 @@ COMMON = frozenset("a an the of in on at is are and with to . ,".split())
 LEAST = 5  # captions that must hold a word for it to be listed
 CLEAR = 4.0  # standard errors that rates of the two classes must lie apart: thousands are compared
 LEAK_LEAST, LEAK_SHARE = 0.03, 0.95  # a leak: share of a class's human captions; of one class
-OUTCOMES = ["right", "wrong", "neutral", direction.WRONG_OF_NAMED]
+OUTCOMES = ["right", "wrong", "neutral", WRONG_OF_NAMED]
+SMALL_TEST = 300  # test images; the papers have 662 (gender) and 220 (race)
+UNBALANCED = 0.25  # the rarer class's share below which most of the common class is not used
+UNKNOWN_WORDS = 15  # percent of human words outside the captioner's vocabulary
+FEW_WORDS = 5  # percent of captions with a masked word
+COPIED = 5  # percent of captions that are human ones
+SAME = 50  # percent of captions that read alike, or hold nothing but masked words
+COVERED = 0.5  # share of the captions that have a label and human captions
+TELLING = 95  # percent right on human captions: something states the class
+LONG = 2  # times the length of human captions
 
 
 def sampled(audited: Audited, most: int = MOST) -> pd.Index:
@@ -60,7 +72,8 @@ def _counted(captions: list[str], classes: np.ndarray, pairs: bool) -> list[Coun
     counts = [Counter(), Counter()]
     for caption, value in zip(captions, classes, strict=True):
         tokens = caption.split()
-        counts[value].update({*tokens, *map(" ".join, pairwise(tokens))} if pairs else set(tokens))
+        held = [*tokens, *map(" ".join, pairwise(tokens))] if pairs else tokens
+        counts[value].update(dict.fromkeys(held).keys())  # in their order: ties are broken by it
     return counts
 
 
@@ -126,11 +139,9 @@ def _different(terms: Iterable[str], mask_token: str, number: int) -> list[str]:
 
 def leaks(audited: Audited, most: int = 8) -> list[str]:
     """Words left in human captions that occur almost only with one class, the most frequent first."""
-    classes, total = _classes(audited), [Counter(), Counter()]
-    for captions in _human(audited):
-        for sum_of, counts in zip(total, _counted(captions, classes, pairs=False), strict=True):
-            sum_of.update(counts)
-    said = pd.DataFrame(total).T.fillna(0)
+    classes, captions = _classes(audited), [c for each in _human(audited) for c in each]
+    every = np.tile(classes, audited.captions_an_image)
+    said = pd.DataFrame(_counted(captions, every, pairs=False)).T.fillna(0)
     rates = said / np.bincount(classes, minlength=2) / audited.captions_an_image
     enough = rates.max(axis=1) >= np.maximum(LEAK_LEAST, LEAK_SHARE * rates.sum(axis=1))
     found = said.sum(axis=1)[enough & (said.sum(axis=1) >= 30)]
@@ -149,16 +160,16 @@ def naming(audited: Audited) -> pd.DataFrame:
         images = images.intersection(corpus.deepest)
     sets = {name: [corpus.captions(name).loc[images]] for name in corpus.captioners}
     said = [corpus.human_captions(k).loc[images] for k in range(audited.captions_an_image)]
-    sets |= {direction.HUMAN: said} if said else {}
+    sets |= {HUMAN: said} if said else {}
     captions = direction.Captions(corpus, images, corpus.labels.loc[images].to_numpy(), sets)
     found = direction.naming(captions, image_draws(len(images), DRAWS))
     found = found[found["outcome"].isin(OUTCOMES) & ~found["label"].isin(["gap", "all"])]
     keys = ["captioner", "label"]
     wide = found.pivot(index=keys, columns="outcome", values="value")
     wide = wide.reindex(found[keys].drop_duplicates().itertuples(index=False, name=None))
-    bounds = found[found["outcome"] == direction.WRONG_OF_NAMED].set_index(["captioner", "label"])
+    bounds = found[found["outcome"] == WRONG_OF_NAMED].set_index(keys)
     wide = wide.assign(low=bounds["low"], high=bounds["high"], images=bounds["n"]).reset_index()
-    return wide.rename(columns={direction.WRONG_OF_NAMED: "wrong_of_named"})
+    return wide.rename(columns={WRONG_OF_NAMED: "wrong_of_named"})
 
 
 def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
@@ -175,17 +186,14 @@ def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
     for name in audited.corpus.captioners:
         captions = audited.corpus.captions(name).loc[images]
         found = accuracy.score_captions(captions, references, draws, kind, their_way=False)
-        order = {metric: i for i, metric in enumerate(accuracy.METRICS)}
-        found = found.sort_values("metric", key=lambda metric: metric.map(order), kind="stable")
         frames.append(found.assign(captioner=name))
     return pd.concat(frames, ignore_index=True), f"METEOR is left out: {problem}" if problem else ""
 
 
-def scale(audited: Audited) -> pd.DataFrame:
+def recorded(audited: Audited) -> pd.DataFrame:
     """Recorded LIC of the papers' captioners on COCO val 2014, linear, for a sense of size."""
-    about = audited.corpus.attribute.name
-    table = pd.read_csv(paths.PACKAGE / "auditing" / "scale.csv")
-    return table[(table["attribute"] == about) & (not audited.corpus.synthetic)]
+    table, synthetic = pd.read_csv(SCALE), audited.corpus.synthetic
+    return table[(table["attribute"] == audited.corpus.attribute.name) & (not synthetic)]
 
 
 def gender_score(audited: Audited) -> pd.DataFrame:
@@ -230,3 +238,56 @@ def _unknown(audited: Audited, captioner: str) -> float:
         return 0.0
     captions = _read(audited, captioner, aligned=audited.vocabulary)
     return 100 * float(np.mean([token == UNKNOWN for c in captions for token in c.split()]))
+
+
+def cautions(audited: Audited, lic: pd.DataFrame) -> dict[str, dict]:
+    """What a reader must know before the numbers, the gravest first: which facts, with their numbers.
+
+    `templates/sentences.txt` has a sentence for each.
+    """
+    facts = (*_captions(audited, lic), *_size(audited, lic))
+    return {kind: values for kind, applies, values in facts if applies}
+
+
+def _size(audited: Audited, lic: pd.DataFrame):
+    labels = audited.corpus.labels.loc[audited.images]
+    tested, seeds, share = int(lic["n_test"].min()), int(lic["n_seeds"].min()), float(labels.mean())
+    first, second = audited.corpus.attribute.classes
+    used = {"name": second, "other": first, "share": 100 * share}
+    used |= {"used": int(2 * labels.sum()), "images": len(labels)}
+    worst = lic["detectable"].max() if "detectable" in lic else np.nan
+    few = audited.coverage[audited.coverage["with both"] < COVERED * audited.coverage["captions"]]
+    human = audited.captions_an_image
+    yield "small", tested < SMALL_TEST, {"n": tested, "smallest": worst}
+    yield "splits", seeds < 3, {"n": seeds}
+    yield "unbalanced", share < UNBALANCED, used
+    yield "human", 0 < human < HUMAN_CAPTIONS, {"n": human, "usual": HUMAN_CAPTIONS}
+    yield "coverage", not few.empty, {"rows": few.to_dict("records")}
+
+
+def _captions(audited: Audited, lic: pd.DataFrame):
+    """What the captions themselves warn of, each caution once with the captioners it is about."""
+    about, names = audited.corpus.attribute, audited.corpus.captioners
+    like = {name: described(audited, name) for name in names}
+    found = lic.groupby("captioner", sort=False)
+    right, least = found["accuracy_human"].max().max(), found["auc_low"].max()
+    words = leaks(audited) if audited.captions_an_image else []
+    none = [name for name in names if about.masked_words and like[name]["masked"] == 0]
+
+    def which(kind: str, of: str, wanted):
+        told = {name: like[name][of] for name in names if wanted(like[name][of])}
+        return kind, bool(told), {"of": told}
+
+    lengths = {name: (each["words"], each["human_words"]) for name, each in like.items()}
+    long = {name: both for name, both in lengths.items() if both[0] > LONG * both[1]}
+    yield "synthetic", audited.corpus.synthetic, {}
+    yield which("constant", "commonest", lambda share: share > SAME)
+    yield which("bare", "bare", lambda share: share > SAME)
+    yield "chance", (least <= 50).any(), {"names": list(least.index[least <= 50])}
+    yield "leak", bool(words) or right >= TELLING, {"words": words, "right": right}
+    yield "unmasked", not about.masked_words, {"attribute": about.name}
+    yield "none", bool(none), {"names": none, "attribute": about.name}
+    yield which("few", "masked", lambda share: bool(about.masked_words) and 0 < share < FEW_WORDS)
+    yield which("unknown", "unknown", lambda share: share > UNKNOWN_WORDS)
+    yield which("copied", "copied", lambda share: share > COPIED)
+    yield "long", bool(long), {"of": long}

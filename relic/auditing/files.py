@@ -6,9 +6,9 @@ import io
 import os
 import reprlib
 import zlib
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from relic.errors import RelicError
 
@@ -23,21 +23,16 @@ OTHERS = {  # first bytes of what is often given by mistake: what it is, what me
     b"\xfd7zXZ": ("compressed with xz", "unxz FILE"),
     b"\x28\xb5\x2f\xfd": ("compressed with zstd", "zstd -d FILE"),
     b"\x93NUMPY": ("a NumPy array", "write the captions as JSON"),
-    b"%PDF": ("a PDF", "give the file of captions itself"),
-    b"\xff\xd8\xff": ("a JPEG picture", "give the file of captions, not of the image"),
-    b"\x89PNG": ("a PNG picture", "give the file of captions, not of the image"),
     b"version https://git-lfs": ("a Git LFS pointer, not the file itself", "git lfs pull"),
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Content:
-    """The bytes of a file, unpacked and in UTF-8 without a mark (a pickle: as they are)."""
+class Content(NamedTuple):
+    """What a file holds, unpacked: text without a byte order mark, or the bytes of a pickle."""
 
     file: Path
     sha256: str  # of the bytes on disk
-    data: bytes
-    is_pickle: bool = False
+    data: str | bytes
 
 
 _SHORT = reprlib.Repr()  # lists that share lists, and numbers of a thousand digits, end too
@@ -63,20 +58,12 @@ def read_content(file: str | Path) -> Content:
     """Read a file once; whatever cannot be text or a pickle of captions is refused."""
     file = Path(os.path.expanduser(file))  # that of Path raises where there is no such user
     raw = _bytes_of(file)
-    sha256, data = hashlib.sha256(raw).hexdigest(), _unpacked(raw, file)
-    if _is_pickle(data, file):
-        return Content(file, sha256, data, is_pickle=True)
-    for magic, (what, mend) in OTHERS.items():
-        if data.startswith(magic):
-            raise RelicError(f"{file} is {what}", expected=FORMATS, mend=mend)
-    text = _text(data, file)
-    if not text.strip():
-        raise RelicError(f"{file} is empty", expected=FORMATS, mend=AGAIN)
-    return Content(file, sha256, text.encode())
+    data = _unpacked(raw, file)
+    content = data if _is_pickle(data, file) else _text(data, file)
+    return Content(file, hashlib.sha256(raw).hexdigest(), content)
 
 
 def _bytes_of(file: Path) -> bytes:
-    found, mend = f"{shortened(str(file), 300)[1:-1]} cannot be read", "check the path and the disk"
     try:
         if file.is_dir():
             raise RelicError(f"{file} is a directory", expected="a file", mend="name one in it")
@@ -90,8 +77,10 @@ def _bytes_of(file: Path) -> bytes:
         mend = f"check the path; the directory here is {Path.cwd().name or '/'}/"
         raise RelicError(f"{file} does not exist", expected="a file", mend=mend) from error
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        mend = f"chmod u+r {file}" if isinstance(error, PermissionError) else mend
-        raise RelicError(f"{found}: {error}", expected="a file you may read", mend=mend) from error
+        denied = isinstance(error, PermissionError)
+        mend = f"chmod u+r {file}" if denied else "check the path and the disk"
+        found = f"{shortened(str(file), 300)[1:-1]} cannot be read: {error}"
+        raise RelicError(found, expected="a file you may read", mend=mend) from error
 
 
 def _unpacked(raw: bytes, file: Path) -> bytes:
@@ -123,6 +112,9 @@ def _is_pickle(data: bytes, file: Path) -> bool:
 
 
 def _text(data: bytes, file: Path) -> str:
+    for magic, (what, mend) in OTHERS.items():
+        if data.startswith(magic):
+            raise RelicError(f"{file} is {what}", expected=FORMATS, mend=mend)
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         text = data.decode(encoding)
@@ -133,10 +125,12 @@ def _text(data: bytes, file: Path) -> str:
         found = f"{file} is not {name}: byte {error.start}, line {line}, at {around}"
         mend = f"iconv -f LATIN1 -t UTF-8 {file} > {file.stem}.utf8{file.suffix}, if it is text"
         raise RelicError(found, expected=FORMATS, mend=mend) from error
-    if "\0" in text:
-        at = text.index("\0")
-        line = text.count("\n", 0, at) + 1
-        found = f"{file} holds a NUL character at position {at}, line {line}"
+    before, nul, _ = text.partition("\0")
+    if nul:
+        line = before.count("\n") + 1
+        found = f"{file} holds a NUL character at position {len(before)}, line {line}"
         mend = "if it is UTF-16 without a mark: iconv -f UTF-16LE -t UTF-8; else write it again"
         raise RelicError(found, expected=FORMATS, mend=mend)
+    if not text.strip():
+        raise RelicError(f"{file} is empty", expected=FORMATS, mend=AGAIN)
     return text

@@ -4,7 +4,8 @@ import hashlib
 import os
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -35,64 +36,66 @@ from relic.measure.splits import FEWEST
 NAME = "audited captions"
 SYNTHETIC = "audited captions (synthetic)"  # files that the embedded corpus was exported to
 LONGEST = 80  # characters of a captioner's name
+CAPTIONS_OF = "captions of "
 TAKEN = ("human", "people")  # what tables call the other side
-FILES = ("labels", "human", "masked_words", "objects", "data")
 
 
 @dataclass(frozen=True)
 class Inputs:
     """Files of an audit, by path. A captions file may be `NAME=FILE`; its stem is its name otherwise."""
 
-    captions: tuple[str, ...]
-    labels: str = ""  # without: those of `data`
-    human: str = ""  # without, with labels of one's own: LIC_M only; else those of `data`
+    captions: str | Path | Sequence[str | Path] = ()
+    labels: str | Path = ""  # without: those of `data`
+    human: str | Path = ""  # without, with labels of one's own: LIC_M only; else those of `data`
     attribute: str = "gender"  # gender, race, age, a YAML file, or a new name with `classes`
-    classes: tuple[str, ...] = ()  # the two values in the labels file, or CLASS=VALUE
-    masked_words: str = ""  # file of words that state the attribute
-    also_mask: tuple[str, ...] = ()  # words besides
-    vocabulary: str = "captioner"  # captioner, human-top-n, none, or a file of words
-    objects: str = ""  # CSV of objects by image, for the Gender Score
-    data: str = ""  # directory of COCO's labels and human captions; RELIC_DATA by default
+    classes: Sequence[str] = ()  # the two values in the labels file, or CLASS=VALUE
+    masked_words: str | Path = ""  # file of words that state the attribute
+    also_mask: Sequence[str] = ()  # words besides
+    vocabulary: str | Path = "captioner"  # captioner, human-top-n, none, or a file of words
+    objects: str | Path = ""  # CSV of objects by image, for the Gender Score
+    data: str | Path = ""  # directory of COCO's labels and human captions; RELIC_DATA by default
     first_sentence: bool = False  # of each generated caption, for captions of several
     synthetic: bool = False
 
-    def told(self) -> "Inputs":
-        """The same for any process: paths do not depend on where it runs."""
-        files = [name for name in FILES if getattr(self, name)]
+    def absolute(self) -> "Inputs":
+        """The same for any process: plain values, and paths that do not depend on where it runs."""
+        files = ["labels", "human", "masked_words", "objects", "data"]
         files += ["attribute"] if self.attribute.endswith((".yml", ".yaml")) else []
         files += ["vocabulary"] if self.vocabulary not in VOCABULARIES else []
-        found = {name: _absolute(getattr(self, name)) for name in files}
+        found = {name: _absolute(given) for name in files if (given := getattr(self, name))}
         if not (self.labels or self.data) and paths.real_data():
             found["data"] = str(paths.real_data())
-        captions = tuple(f"{name}={file}" for name, file in self.named())
-        return replace(self, captions=captions, **found)
-
-    def named(self) -> list[tuple[str, str]]:
-        """Captioner and absolute path of each captions file."""
-        if not self.captions:
-            raise RelicError("no captions file", expected="a COCO results file, or several")
-        found = [_name_and_file(each) for each in self.captions]
-        twice = [name for name, n in Counter(name for name, _ in found).items() if n > 1]
-        if twice:
-            raise RelicError(
-                f"several captions files are called {', '.join(twice)}",
-                expected="a name of its own for each captioner",
-                mend="NAME=FILE gives a file another name",
-            )
-        return found
+        one = isinstance(self.captions, str | Path)
+        found["captions"] = _named_files([self.captions] if one else self.captions)
+        return replace(self, classes=tuple(self.classes), also_mask=tuple(self.also_mask), **found)
 
 
-def _name_and_file(told: str) -> tuple[str, str]:
-    name, equals, file = told.partition("=")
-    if not equals or os.path.exists(told):  # Path.exists raises where a name is too long
-        name, file = "", told
+def _named_files(captions: Iterable[str | Path]) -> tuple[tuple[str, str], ...]:
+    """Captioner and absolute path of each captions file."""
+    files = tuple(_name_and_file(str(each)) for each in captions)
+    if not files:
+        raise RelicError("no captions file", expected="a COCO results file, or several")
+    twice = [name for name, n in Counter(name for name, _ in files).items() if n > 1]
+    if twice:
+        raise RelicError(
+            f"several captions files are called {', '.join(twice)}",
+            expected="a name of its own for each captioner",
+            mend="NAME=FILE gives a file another name",
+        )
+    return files
+
+
+def _name_and_file(given: str) -> tuple[str, str]:
+    name, equals, file = given.partition("=")
+    if not equals or os.path.exists(given):  # Path.exists raises where a name is too long
+        name, file = "", given
     stem = Path(file).name.removesuffix(".gz")
     return checked_name(name.strip() or stem.rsplit(".", 1)[0] or stem), _absolute(file)
 
 
 def checked_name(name: str) -> str:
     """A captioner's name that can be shown; bytes that are no UTF-8 become question marks."""
-    name = " ".join(str(name).encode("utf-8", "replace").decode().split())
+    name = " ".join(_shown(str(name)).split())
     if not name or len(name) > LONGEST or name.casefold() in TAKEN:
         raise RelicError(
             f"a captioner called {name[:LONGEST]!r}{'…' * (len(name) > LONGEST)}",
@@ -102,7 +105,11 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _absolute(file: str) -> str:
+def _shown(name: str) -> str:
+    return name.encode("utf-8", "replace").decode()
+
+
+def _absolute(file: str | Path) -> str:
     return os.path.abspath(os.path.expanduser(file))
 
 
@@ -115,9 +122,9 @@ class Audited:
     images: pd.Index  # labelled, with every captioner's caption and, where given, human captions
     captions_an_image: int  # human ones; 0 where there are none
     coverage: pd.DataFrame  # captioner, captions, with label, with human captions, with both
-    notes: list[str] = field(default_factory=list)
-    files: list[dict] = field(default_factory=list)  # role, file, sha256
-    names: dict[int, str] = field(default_factory=dict)  # image ids that are no numbers
+    notes: list[str]
+    files: list[dict]  # role, file, sha256
+    names: dict[int, str]  # image ids that are no numbers
 
     @property
     def vocabulary(self) -> str:
@@ -125,32 +132,36 @@ class Audited:
         return self.inputs.vocabulary if self.inputs.vocabulary in VOCABULARIES else "captioner"
 
 
-@lru_cache(maxsize=4)
 def audited(inputs: Inputs) -> Audited:
-    """The corpus of `Inputs.told`; read once per process."""
+    """The corpus of these files; read once per process."""
+    return _audited(inputs.absolute())
+
+
+@lru_cache(maxsize=4)
+def _audited(inputs: Inputs) -> Audited:
     about = attribute_of(inputs)
-    reads = [(name, _read(file)) for name, file in inputs.named()]
-    labels, human = _labels_and_human(inputs, about)
-    objects = read_objects(inputs.objects) if inputs.objects else None
+    rows = {CAPTIONS_OF + name: _captions(file) for name, file in inputs.captions}
+    rows |= _labels_and_human(inputs, about)
+    rows |= {"objects": read_objects(inputs.objects)} if inputs.objects else {}
     words = () if inputs.vocabulary in VOCABULARIES else read_vocabulary(inputs.vocabulary)
-    return assemble(inputs, about, reads, labels, human, objects, words)
+    return assemble(inputs, about, rows, words)
 
 
 @lru_cache(maxsize=8)
-def _read(file: str) -> Rows:
+def _captions(file: str) -> Rows:
     return read_captions(file)  # the same for each attribute
 
 
 def audited_corpus(inputs: Inputs) -> Corpus:
     """How a worker process gets the corpus."""
-    return audited(inputs).corpus
+    return _audited(inputs).corpus
 
 
-def _labels_and_human(inputs: Inputs, about: Attribute) -> tuple[Rows, Rows | None]:
+def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Rows]:
     """From the files given; what is not given, from COCO's captions in the data directory."""
+    rows = {"human captions": read_human(inputs.human)} if inputs.human else {}
     if inputs.labels:
-        labels = read_labels(inputs.labels, about, inputs.classes)
-        return labels, read_human(inputs.human) if inputs.human else None
+        return {"labels": read_labels(inputs.labels, about, inputs.classes)} | rows
     if not inputs.data or about.name not in known_attributes():
         raise RelicError(
             f"no labels of {about.name}",
@@ -158,18 +169,19 @@ def _labels_and_human(inputs: Inputs, about: Attribute) -> tuple[Rows, Rows | No
             mend=GET.replace("./run_all.sh", "relic audit"),
         )
     place = data_directory(inputs.data)
-    series = labels_of(place, about)
-    labels = _from_data(place, f"{about.name} labels", series.rename("label").reset_index())
-    if inputs.human:
-        return labels, read_human(inputs.human)
-    said = human_captions(place, about.name, series.index).drop(columns="source")
-    return labels, _from_data(place, f"{about.name} human captions", said) if len(said) else None
-
-
-def _from_data(place: Path, what: str, frame: pd.DataFrame) -> Rows:
-    """Rows of the data directory; their hash is that of the rows, whichever files they came from."""
-    digest = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
-    return Rows(frame, [], Path(place) / f"{what} of {place.name}", digest)
+    labels = labels_of(place, about)
+    frames = {"labels": labels.rename("label").reset_index()}
+    if not inputs.human:
+        said = human_captions(place, about.name, labels.index).drop(columns="source")
+        frames |= {"human captions": said} if len(said) else {}
+    for (
+        what,
+        frame,
+    ) in frames.items():  # their hash is that of the rows, whichever files they are of
+        digest = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
+        file = Path(place) / f"{about.name} {what} of {place.name}"
+        frames[what] = Rows(frame, [], file, digest)
+    return frames | rows
 
 
 def attribute_of(inputs: Inputs) -> Attribute:
@@ -196,18 +208,19 @@ def attribute_of(inputs: Inputs) -> Attribute:
 def assemble(
     inputs: Inputs,
     about: Attribute,
-    reads: list[tuple[str, Rows]],
-    labels: Rows,
-    human: Rows | None = None,
-    objects: Rows | None = None,
+    rows: dict[str, Rows],
     words: tuple[str, ...] = (),
 ) -> Audited:
-    """Join by image id; refuse before any computing what cannot be audited."""
-    rows = {f"captions of {name}": each for name, each in reads} | {"labels": labels}
-    rows |= {"human captions": human} if human else {}
-    rows |= {"objects": objects} if objects else {}
+    """Join by image id; refuse before any computing what cannot be audited.
+
+    `rows` by what they are: `captions of NAME` each captioner, `labels`, `human captions`, `objects`.
+    """
     frames, names = _numbered({role: each.frame for role, each in rows.items()})
-    captions = {n: lowered(frames[f"captions of {n}"], inputs.first_sentence) for n, _ in reads}
+    captions, human = {}, rows.get("human captions")
+    for name in (role.removeprefix(CAPTIONS_OF) for role in rows if role.startswith(CAPTIONS_OF)):
+        frame = frames[CAPTIONS_OF + name]
+        texts = frame["caption"].map(first_sentence) if inputs.first_sentence else frame["caption"]
+        captions[name] = frame.assign(caption=texts.str.lower())  # as masked words are
     series = frames["labels"].set_index("image_id")["label"].astype("int64").sort_index()
     notes = [f"{each.file.name}: {note}" for each in rows.values() for note in each.notes]
     said = frames.get("human captions", NO_HUMAN)
@@ -215,43 +228,44 @@ def assemble(
     for frame in captions.values():
         captioned = captioned[captioned.isin(frame["image_id"])]
     kept, number, dropped = _human(said[said["image_id"].isin(captioned)])
-    coverage = _coverage(captions, series.index, pd.Index(said["image_id"].unique()))
     usable = captioned[captioned.isin(kept["image_id"])] if human else captioned
     sides = {"labels": set(series.index)}
     sides |= {"human captions": set(said["image_id"])} if human else {}
     _check_joined(captions, sides, names)
     _check_enough(series.loc[usable], sides)
     about, series, swapped = _rarer_second(about, series, usable)
+    generated = [f.assign(captioner=n, caption_set="standard") for n, f in captions.items()]
+    columns = ["captioner", "caption_set", "image_id", "caption"]
     corpus = Corpus(
         name=SYNTHETIC if inputs.synthetic else NAME,
         synthetic=inputs.synthetic,
         attribute=about,
         labels=series,
-        generated=_generated(captions),
+        generated=pd.concat(generated, ignore_index=True)[columns],
         human=kept.assign(source=human.file.name if human else ""),
         vocabularies={n: words or own_words(f["caption"], about) for n, f in captions.items()},
         display_names={name: name for name in captions},
-        reload=partial(audited_corpus, inputs.told()) if inputs.captions else None,
-        **({"objects": frames["objects"]} if objects else {}),
+        reload=partial(audited_corpus, inputs) if inputs.captions else None,
+        **{role: frame for role, frame in frames.items() if role == "objects"},
     )
-    files = [
-        {"role": role, "file": _shown(each.file.name), "sha256": each.sha256}
-        for role, each in rows.items()
-    ]
     return Audited(
-        corpus, inputs, usable, number, coverage, notes + dropped + swapped, files, names
+        corpus=corpus,
+        inputs=inputs,
+        images=usable,
+        captions_an_image=number,
+        coverage=_coverage(corpus.generated, series.index, said["image_id"]),
+        notes=notes + dropped + swapped,
+        files=[
+            {"role": role, "file": _shown(each.file.name), "sha256": each.sha256}
+            for role, each in rows.items()
+        ],
+        names=names,
     )
 
 
 NO_HUMAN = pd.DataFrame({"image_id": [], "caption_index": [], "caption": []}).astype(
     {"image_id": "int64", "caption_index": "int64", "caption": "str"}
 )
-
-
-def lowered(frame: pd.DataFrame, shortened: bool) -> pd.DataFrame:
-    """Generated captions in lower case: masked words are, and not every classifier lowers by itself."""
-    texts = frame["caption"].map(first_sentence) if shortened else frame["caption"]
-    return frame.assign(caption=texts.str.lower())
 
 
 def first_sentence(caption: str) -> str:
@@ -261,10 +275,6 @@ def first_sentence(caption: str) -> str:
     ('A man rides.', 'a man rides')
     """
     return re.split(r"(?<=[.!?])\s", caption.strip(), maxsplit=1)[0]
-
-
-def _shown(name: str) -> str:
-    return name.encode("utf-8", "replace").decode()
 
 
 def _numbered(frames: dict[str, pd.DataFrame]) -> tuple[dict[str, pd.DataFrame], dict[int, str]]:
@@ -277,11 +287,6 @@ def _numbered(frames: dict[str, pd.DataFrame]) -> tuple[dict[str, pd.DataFrame],
         columns = [column.map(number) for column in columns]
     made = zip(frames.items(), columns, strict=True)
     return {role: f.assign(image_id=ids) for (role, f), ids in made}, dict(enumerate(known))
-
-
-def _generated(captions: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    frames = [f.assign(captioner=name, caption_set="standard") for name, f in captions.items()]
-    return pd.concat(frames, ignore_index=True)[["captioner", "caption_set", "image_id", "caption"]]
 
 
 def _human(frame: pd.DataFrame) -> tuple[pd.DataFrame, int, list[str]]:
@@ -299,16 +304,18 @@ def _human(frame: pd.DataFrame) -> tuple[pd.DataFrame, int, list[str]]:
     return kept.reset_index(drop=True), number, notes
 
 
-def _coverage(captions: dict[str, pd.DataFrame], labelled: pd.Index, human: pd.Index):
+def _coverage(generated: pd.DataFrame, labelled: pd.Index, human: pd.Series) -> pd.DataFrame:
     """How many of a captioner's images have a label, human captions, both."""
-    rows = []
-    for name, frame in captions.items():
-        label, text = frame["image_id"].isin(labelled), frame["image_id"].isin(human)
-        row = {"captioner": name, "captions": len(frame)}
-        row |= {"distinct captions": frame["caption"].nunique(), "with label": int(label.sum())}
-        row |= {"with human captions": int(text.sum()), "with both": int((label & text).sum())}
-        rows.append(row)
-    return pd.DataFrame(rows)
+    label, text = (generated["image_id"].isin(ids) for ids in (labelled, human))
+    columns = {
+        "captions": ("caption", "size"),
+        "distinct captions": ("caption", "nunique"),
+        "with label": ("label", "sum"),
+        "with human captions": ("human", "sum"),
+        "with both": ("both", "sum"),
+    }
+    marked = generated.assign(label=label, human=text, both=label & text)
+    return marked.groupby("captioner", sort=False).agg(**columns).reset_index()
 
 
 def _check_joined(captions: dict[str, pd.DataFrame], sides: dict[str, set], names: dict) -> None:

@@ -3,12 +3,14 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from relic import paths
-from relic.auditing import checks as sensitivity
+from relic.auditing.checks import checks
 from relic.auditing.inputs import Audited
 from relic.errors import RelicError
 from relic.judge.claims import MARGIN, SUPPORTED, SYMBOLS, UNDECIDED, judge
@@ -18,11 +20,11 @@ from relic.judge.lic import (
     difference,
     estimates,
     image_intervals,
-    labelled,
     lic_table,
     model_table,
 )
 from relic.judge.stats import Interval, estimate, from_spread
+from relic.measure.runs import Run
 from relic.measure.splits import PAPER_SEEDS
 from relic.measure.store import Store
 from relic.measure.sweep import grid, sweep
@@ -32,113 +34,123 @@ from relic.records.serve import Runs
 AMPLIFIES, SLIGHTLY = "amplifies", "amplifies, by less than a point"
 DOES_NOT, ALONE = "does not amplify", "cannot be judged without human captions"
 MARKS = {AMPLIFIES: "▲", SLIGHTLY: "▲", DOES_NOT: "●", UNDECIDED: SYMBOLS[UNDECIDED], ALONE: "–"}
+Tables = dict[str, pd.DataFrame]
 SIZES = (100, 250, 500, 1000, 2500, 5000)  # images a class of the table of sizes
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """Runs of an audit and what follows from them."""
+@dataclass(frozen=True)
+class Choices:
+    """How an audit measures."""
 
-    runs: pd.DataFrame
-    by_seed: pd.DataFrame  # the lic table: a row each captioner, classifier, seed and seen
-    lic: pd.DataFrame  # a row each captioner and classifier
-    differences: pd.DataFrame  # a row each pair of captioners and classifier
-    sizes: pd.DataFrame  # smallest LIC found in 80 % of audits: captioner, images a class
-    checks: pd.DataFrame  # LIC with labels flipped, captions cut, objects hidden
+    classifiers: str | Sequence[str] = ("linear",)
+    seeds: Sequence[int] = PAPER_SEEDS
+    split: str = "paired"
+    chance: bool = True  # also the score with permuted labels
+    checks: bool = True  # also LIC with labels flipped, captions cut, objects hidden
+    with_accuracy: bool = True  # also BLEU-4, CIDEr, METEOR, ROUGE-L
+    workers: int = 0
+    scheduler: str = ""
+    progress: bool = True
+    store: Store | None = None  # of finished runs; that of audits by default
+
+    @property
+    def listed(self) -> list[str]:
+        """The classifiers, each once."""
+        one = isinstance(self.classifiers, str)
+        return [self.classifiers] if one else list(dict.fromkeys(self.classifiers))
 
 
-def measure(
-    audited: Audited,
-    *,
-    classifiers: str | Sequence[str] = ("linear",),
-    seeds: Sequence[int] = PAPER_SEEDS,
-    split: str = "paired",
-    chance: bool = True,
-    checks: bool = True,
-    workers: int = 0,
-    scheduler: str = "",
-    progress: bool = True,
-    store: Store | None = None,
-) -> Measured:
-    """Compute the runs that the store lacks (that of audits, by default), then estimates and verdicts."""
-    store, corpus = store or Store(paths.audit_runs()), audited.corpus
-    _check(store)
-    classifiers = [classifiers] if isinstance(classifiers, str) else list(classifiers)
-    if split == "grouped" and set(seeds) == set(PAPER_SEEDS):
-        seeds = range(len(PAPER_SEEDS))  # its seeds are the numbers of ten folds
-    shared = {"classifier": classifiers, "split": split, "seed": list(seeds)}
-    runs = grid(corpus, **shared)
+def plan(audited: Audited, how: Choices) -> list[Run]:
+    """The runs of an audit, each checked: wrong choices are told before anything is computed."""
+    seeds = list(how.seeds)
+    if how.split == "grouped" and set(seeds) == set(PAPER_SEEDS):
+        seeds = list(range(len(PAPER_SEEDS)))  # its seeds are the numbers of ten folds
+    corpus, shared = audited.corpus, {"split": how.split, "seed": seeds}
+    runs = grid(corpus, classifier=how.listed, **shared)
     if audited.captions_an_image:
         human = {"side": "human", "vocabulary": audited.vocabulary}
-        runs += grid(corpus, caption_index=range(audited.captions_an_image), **human, **shared)
-    for name in classifiers if chance else ():  # slow classifiers learn nothing once only
-        some = list(seeds) if name == "linear" else list(seeds)[:1]
-        runs += grid(corpus, **shared | {"labels": "permuted", "seed": some, "classifier": name})
-    sweep(corpus, runs, store, workers=workers, scheduler=scheduler, progress=progress)
-    asked = checks and audited.captions_an_image and split == "paired" and "linear" in classifiers
-    checked = sensitivity.checks(audited, seeds, store) if asked else pd.DataFrame()
-    return judged(audited, Runs(own_frame(store, runs), store, names={}), checked)
+        human["caption_index"] = range(audited.captions_an_image)
+        runs += grid(corpus, classifier=how.listed, **human, **shared)
+    for name in how.listed if how.chance else ():  # slow classifiers learn nothing once only
+        some = seeds if name == "linear" else seeds[:1]
+        runs += grid(corpus, classifier=name, labels="permuted", split=how.split, seed=some)
+    return runs
 
 
-def _check(store: Store) -> None:
-    """Refuse a store that cannot be written to, before anything is computed."""
+def measure(audited: Audited, how: Choices, runs: list[Run] | None = None) -> Tables:
+    """Compute what the store lacks of the planned runs, then the tables that follow from them.
+
+    `lic`: a row each captioner and classifier. `runs`: the lic table of all splits. `differences`
+    of captioners. `sizes`: the smallest LIC found in 80 % of audits. `checks`. `coverage` of the files.
+    """
+    store, runs = how.store or Store(paths.audit_runs()), runs or plan(audited, how)
+    unkept = f"runs cannot be kept in {store.directory}"
+    check_writable(store.directory, unkept, mend="RELIC_RUNS=DIR names another")
+    options = {"workers": how.workers, "scheduler": how.scheduler, "progress": how.progress}
+    sweep(audited.corpus, runs, store, **options)
+    done, rows, by_seed, pairs = Runs(own_frame(store, runs), store, names={}), [], [], []
+    for name in how.listed:
+        own = done.where(classifier=name, labels="true")
+        permuted = done.where(classifier=name, labels="permuted").frame
+        chance = permuted.groupby("captioner")["score"].mean()
+        if audited.captions_an_image:
+            lic = pd.concat([lic_table(own, seen=seen) for seen in (ALL, UNSEEN)])
+            rows += _rows(audited, lic, own, chance)
+            pairs += _pairs(lic, audited.corpus.captioners)
+            by_seed.append(lic)
+        else:
+            rows += _alone(audited, own, chance)
+    lic = pd.DataFrame(rows)
+    checkable = audited.captions_an_image and how.split == "paired" and "linear" in how.listed
+    differences = ["classifier", "seen", "first", "second", "difference", "low", "high", "n_seeds"]
+    return {
+        "lic": lic,
+        "coverage": _coverage(audited, done.where(side="model", labels="true").frame),
+        "differences": pd.DataFrame(pairs, columns=differences),
+        "sizes": _sizes(audited, lic),
+        "checks": checks(audited, how.seeds, store) if how.checks and checkable else pd.DataFrame(),
+        "runs": pd.concat(by_seed, ignore_index=True) if by_seed else pd.DataFrame(),
+    }
+
+
+def check_writable(directory: Path, problem: str, mend: str = "") -> None:
+    """Make a directory, and refuse one that cannot be written to before anything is computed."""
     try:
-        store.directory.mkdir(parents=True, exist_ok=True)
-        if not os.access(store.directory, os.W_OK):
+        directory.mkdir(parents=True, exist_ok=True)
+        if not os.access(directory, os.W_OK):
             raise PermissionError(13, "no permission")
     except OSError as error:
-        raise RelicError(
-            f"runs cannot be kept in {store.directory}: {error.strerror}",
-            expected="a directory that can be written to",
-            mend="RELIC_RUNS=DIR names another",
-        ) from error
+        expected = "a directory that can be written to"
+        raise RelicError(f"{problem}: {error.strerror}", expected=expected, mend=mend) from error
 
 
-def judged(audited: Audited, runs: Runs, checks: pd.DataFrame) -> Measured:
-    """Estimates and verdicts from finished runs."""
-    true, rows, pairs = runs.where(labels="true"), [], []
-    labels, chance = np.array(labelled(true.frame)), _chance(runs.frame)
-    lic = pd.DataFrame()
-    if audited.captions_an_image:
-        lic = pd.concat([lic_table(true, seen=seen) for seen in (ALL, UNSEEN)], ignore_index=True)
-    for label in dict.fromkeys(labels):
-        alone = (labels == label).all()  # then outcomes are read once
-        own = true if alone else Runs(true.frame[labels == label], true.store, {})
-        learnt = chance.get(label, {})
-        if lic.empty:
-            rows += _alone(audited, own, label, learnt)
-        else:
-            part = lic[lic["classifier"] == label]
-            rows += _rows(audited, part, own, learnt)
-            pairs += _pairs(part, audited.corpus.captioners)
-    columns = ["classifier", "seen", "first", "second", "difference", "low", "high", "n_seeds"]
-    table, differences = pd.DataFrame(rows), pd.DataFrame(pairs, columns=columns)
-    return Measured(runs.frame, lic, table, differences, _sizes(audited, table), checks)
-
-
-def _rows(audited: Audited, part: pd.DataFrame, runs: Runs, chance: dict) -> list[dict]:
+def _rows(audited: Audited, lic: pd.DataFrame, runs: Runs, chance: pd.Series) -> list[dict]:
     """One classifier: a row each captioner."""
-    captioners, result = audited.corpus.captioners, []
+    rows, captioners = [], audited.corpus.captioners
     images = image_intervals(runs, {name: {name: 1} for name in captioners})
     proper = {of: estimates(lic_table(runs, of=of)) for of in ("auc", "bits")}
     spreads = image_spread(runs)
     for name in captioners:
-        every, unseen = (
-            part[(part["captioner"] == name) & (part["seen"] == seen)] for seen in (ALL, UNSEEN)
-        )
-        found, rare = estimate(every["lic"]), estimate(unseen["lic"]).interval()
-        row = _about(audited, runs, name, part["classifier"].iloc[0], every, chance)
-        row |= _lic(every, found.interval()) | {"verdict": verdict(found.interval())}
+        own = lic[lic["captioner"] == name]
+        every, unseen = (own[own["seen"] == seen] for seen in (ALL, UNSEEN))
+        row = _about(audited, runs, every, chance) | _judged(every)
         if name in images:
             row |= {"image_low": images[name].low, "image_high": images[name].high}
         for of, each in proper.items():
             mean, low, high = each[name].interval()
             row |= {f"delta_{of}": mean, f"delta_{of}_low": low, f"delta_{of}_high": high}
-        row["detectable"] = from_spread(0.0, spreads[name], found.n).detectable()
-        row["unseen"] = {"n_test": float(unseen["n_test"].mean()), **_lic(unseen, rare)}
-        row["unseen"]["verdict"] = verdict(rare)
-        result.append(row)
-    return result
+        row["detectable"] = from_spread(0.0, spreads[name], row["n_seeds"]).detectable()
+        row["unseen"] = {"n_test": float(unseen["n_test"].mean()), **_judged(unseen)}
+        rows.append(row)
+    return rows
+
+
+def _judged(splits: pd.DataFrame) -> dict:
+    """Both sides' means over splits, LIC with its interval, the verdict."""
+    found = estimate(splits["lic"]).interval()
+    sides = {name: float(splits[name].mean()) for name in ("lic_model", "lic_data")}
+    bounds = {"lic": found.mean, "low": found.low, "high": found.high}
+    return sides | bounds | {"verdict": verdict(found)}
 
 
 def image_spread(runs: Runs) -> dict[str, float]:
@@ -154,41 +166,36 @@ def image_spread(runs: Runs) -> dict[str, float]:
     return np.sqrt((splits["var"] / splits["size"]).groupby("captioner").mean()).to_dict()
 
 
-def _alone(audited: Audited, runs: Runs, label: str, chance: dict) -> list[dict]:
+def _alone(audited: Audited, runs: Runs, chance: pd.Series) -> list[dict]:
     """Without human captions: LIC_M with its interval, and nothing to subtract."""
-    table, result = model_table(runs), []
+    table, rows = model_table(runs), []
     for name in audited.corpus.captioners:
         every = table[table["captioner"] == name]
         mean, low, high = estimate(every["lic_model"]).interval()
-        row = _about(audited, runs, name, label, every, chance)
+        row = _about(audited, runs, every, chance)
         row |= {"lic_model": mean, "model_low": low, "model_high": high, "verdict": ALONE}
-        result.append(row | {"lic_data": np.nan, "lic": np.nan, "low": np.nan, "high": np.nan})
-    return result
+        rows.append(row | dict.fromkeys(("lic_data", "lic", "low", "high"), np.nan))
+    return rows
 
 
-def _about(audited: Audited, runs: Runs, name: str, label: str, every, chance: dict) -> dict:
-    """What a row rests on, and how well the classifier does on either side."""
+def _about(audited: Audited, runs: Runs, splits: pd.DataFrame, chance: pd.Series) -> dict:
+    """What a captioner's row rests on, and how well the classifier does on either side."""
+    name = splits["captioner"].iloc[0]
     sides = runs.frame[runs.frame["captioner"] == name].groupby("side")
     means = sides[["accuracy", "auc"]].mean()
-    auc = estimate(runs.frame.loc[sides.groups["model"], "auc"]).interval()
     row = {
         "captioner": name,
         "attribute": audited.corpus.attribute.name,
-        "classifier": label,
+        "classifier": splits["classifier"].iloc[0],
         "n_images": len(audited.images),
-        "n_test": round(every["n_test"].mean()),
-        "n_seeds": len(every),
+        "n_test": round(splits["n_test"].mean()),
+        "n_seeds": len(splits),
         "chance": chance.get(name, np.nan),
-        "auc_low": auc.low,
+        "auc_low": estimate(sides.get_group("model")["auc"]).interval().low,
     }
     for of in means:
         row |= {of: means[of].get("model"), f"{of}_human": means[of].get("human", np.nan)}
     return row
-
-
-def _lic(rows: pd.DataFrame, interval: Interval) -> dict[str, float]:
-    sides = {name: float(rows[name].mean()) for name in ("lic_model", "lic_data")}
-    return sides | {"lic": interval.mean, "low": interval.low, "high": interval.high}
 
 
 def verdict(found: Interval) -> str:
@@ -207,10 +214,17 @@ def verdict(found: Interval) -> str:
     return DOES_NOT if less else UNDECIDED
 
 
+def _coverage(audited: Audited, runs: pd.DataFrame) -> pd.DataFrame:
+    """How far the files reach, and how many test captions training holds already."""
+    sums = runs.groupby("captioner")[["n_unseen", "n_test"]].sum()
+    repeated = 100 * (1 - sums["n_unseen"] / sums["n_test"])
+    table = audited.coverage
+    return table.assign(repeated=table["captioner"].map(repeated))
+
+
 def _sizes(audited: Audited, lic: pd.DataFrame) -> pd.DataFrame:
     """What other numbers of images would find, if the spread shrinks with their square root."""
-    labels = audited.corpus.labels.loc[audited.images]
-    rarer = int(min(labels.sum(), len(labels) - labels.sum()))
+    rarer = min(audited.corpus.label_counts(audited.images).values())
     rows = [
         (row["captioner"], row["classifier"], n, row["detectable"] * np.sqrt(rarer / n))
         for row in lic.to_dict("records")
@@ -220,20 +234,11 @@ def _sizes(audited: Audited, lic: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["captioner", "classifier", "images a class", "smallest LIC"])
 
 
-def _pairs(part: pd.DataFrame, names: list[str]) -> list[tuple]:
-    """Differences of LIC between every two captioners, by seed on the same splits."""
-    rows = []
-    for seen, group in part.groupby("seen", sort=False):
-        for i, first in enumerate(names):
-            for second in names[i + 1 :]:
-                found = difference(group, first, second)
-                label = part["classifier"].iloc[0]
-                rows.append((label, seen, first, second, *found.interval(), found.n))
+def _pairs(lic: pd.DataFrame, names: list[str]) -> list[tuple]:
+    """One classifier: differences of LIC between every two captioners, split by split."""
+    rows, label = [], lic["classifier"].iloc[0]
+    for seen, group in lic.groupby("seen", sort=False):
+        for first, second in combinations(names, 2):
+            found = difference(group, first, second)
+            rows.append((label, seen, first, second, *found.interval(), found.n))
     return rows
-
-
-def _chance(runs: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """By classifier and captioner, what permuted labels score: where nothing can be learnt."""
-    permuted = runs[runs["labels"] == "permuted"]
-    means = permuted.groupby([labelled(permuted), "captioner"])["score"].mean()
-    return {label: part.droplevel(0).to_dict() for label, part in means.groupby(level=0)}

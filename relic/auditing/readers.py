@@ -7,16 +7,17 @@ is not unmistakable is refused with the rows in question.
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from relic.auditing.files import AGAIN, Content, read_content, shortened
-from relic.auditing.tables import SHOWN, Table, parsed_list, read_table, rows_of, unpickled
+from relic.auditing.tables import SHOWN, Table, list_or_text, read_table, unpickled
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import PADDING, UNKNOWN, is_text
 from relic.errors import RelicError
+from relic.numbers import count
 
 GENERATED = ("caption", "pred", "prediction", "text", "generated_caption")
 WRITTEN = ("caption", "text", "sentence", "raw")
@@ -28,8 +29,7 @@ CAPTIONS_INSTEAD = "these look like generated captions: they are the first file 
 ABSENT = {"", "nan", "null", "<na>"}
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(NamedTuple):
     """What a file holds: `frame`, with `notes` on how it was understood."""
 
     frame: pd.DataFrame
@@ -42,10 +42,10 @@ def read_captions(file: str | Path | Table) -> Rows:
     """Generated captions as `image_id, caption`: one row an image, in file order."""
     table = read_table(file)
     ids = table.ids()
-    name = _column(table, table.matching(GENERATED), "generated caption", GENERATED)
+    name = _column(table, "generated caption", GENERATED)
     if name.strip().casefold() != GENERATED[0]:
         table.notes.append(f"captions are read from {name}")
-    frame = _written(table, _frame(ids, _single(table, table.column(name))))
+    frame = _written(table, _frame(ids, _single(table, _cells(table, name))))
     return _as_rows(table, _once(table, frame, "caption"))
 
 
@@ -53,11 +53,10 @@ def read_human(file: str | Path | Table) -> Rows:
     """Human captions as `image_id, caption_index, caption`: several rows an image, in file order."""
     table = read_table(file)
     ids = table.ids()
-    found = table.matching(LISTS) or table.matching(WRITTEN)
-    name = _column(table, found, "human captions", LISTS + WRITTEN)
+    name = _column(table, "human captions", LISTS, WRITTEN)
     if name.strip().casefold() != WRITTEN[0]:
         table.notes.append(f"human captions are read from {name}")
-    lists = [_texts(value, table.kind == "CSV") for value in table.column(name)]
+    lists = [_texts(value) for value in _cells(table, name)]
     at = [i for i, texts in enumerate(lists) for _ in texts]
     frame = _frame(ids.iloc[at].array, [text for texts in lists for text in texts])
     frame = _written(table, frame.set_axis(at))
@@ -76,9 +75,7 @@ def read_labels(
     """
     table = read_table(file, value="label")
     ids = table.ids()
-    own = table.matching([attribute.field]) or table.matching([attribute.name])
-    found = own or table.matching(CLASSES)
-    name = _column(table, found, "class", (attribute.field, attribute.name, *CLASSES))
+    name = _column(table, "class", (attribute.field,), (attribute.name,), CLASSES)
     if table.kind != "mapping":
         table.notes.append(f"labels are read from {name}")
     upstream = table.kind == "pickle" and name == attribute.field
@@ -121,9 +118,9 @@ def read_objects(file: str | Path) -> Rows:
 def read_words(file: str | Path) -> frozenset[str]:
     """Words to mask, in lower case: one or several a line; what follows a `#` does not count."""
     content = read_content(file)
-    if content.is_pickle:
+    if isinstance(content.data, bytes):
         raise _no_words(content, "a pickle")
-    lines = content.data.decode().splitlines()
+    lines = content.data.splitlines()
     words = {word for line in lines for word in line.partition("#")[0].lower().split()}
     return frozenset(_checked(sorted(words), content))
 
@@ -131,18 +128,18 @@ def read_words(file: str | Path) -> frozenset[str]:
 def read_vocabulary(file: str | Path) -> tuple[str, ...]:
     """The words a captioner can say: a text of words, a JSON list, or upstream's pickled list."""
     content = read_content(file)
-    if content.is_pickle:
+    if isinstance(content.data, bytes):
         words = unpickled(content)
         if isinstance(words, list) and words[:2] != [UNKNOWN, PADDING]:
             expected = f"a list that begins with {UNKNOWN}, {PADDING}"
             raise _no_words(content, shortened(words[:3]), expected)
-    elif content.data.lstrip()[:1] == b"[":
+    elif content.data.lstrip()[:1] == "[":
         try:
             words = json.loads(content.data)
         except (ValueError, RecursionError) as error:
             raise _no_words(content, f"no JSON, or it is cut short: {error}") from error
     else:
-        words = content.data.decode().split()
+        words = content.data.split()
     return tuple(_checked(words, content))
 
 
@@ -157,11 +154,9 @@ def _checked(words, content: Content) -> list[str]:
     return list(dict.fromkeys(words))
 
 
-def _no_words(
-    content: Content, found: str, expected="a text or a JSON list of words"
-) -> RelicError:
-    found = f"{content.file} holds {found}"
-    return RelicError(found, expected=expected, mend="write one word a line")
+def _no_words(content: Content, what: str, expected="a text or a JSON list of words") -> RelicError:
+    mend = "write one word a line"
+    return RelicError(f"{content.file} holds {what}", expected=expected, mend=mend)
 
 
 def with_classes(about: Attribute, classes: Sequence[str]) -> Attribute:
@@ -226,10 +221,10 @@ def _codes(table: Table, values: list, about: Attribute, classes, drop_others: b
     if read:
         table.notes.append(", ".join(f"{text} read as {name}" for text, name in read.items()))
     if others:
-        more = f"{rows_of(others.total())} with another label left out: {_listed(others)}"
+        more = f"{count(others.total(), 'row')} with another label left out: {_listed(others)}"
         table.notes.append(more)
     if absent:
-        table.notes.append(f"{rows_of(absent)} without a label left out")
+        table.notes.append(f"{count(absent, 'row')} without a label left out")
     return [codes[text] for text in texts]
 
 
@@ -254,7 +249,7 @@ def _unknown(table: Table, others: Counter, attribute: Attribute) -> RelicError:
         mend = f"--classes {first}={a},{second}={b}, or the other way round"
     else:
         mend = f"--classes {first},{second} leaves the others out; {first}=A,{second}=B names words"
-    found = f"{table.file}: {rows_of(others.total())} with another label: {_listed(others)}"
+    found = f"{table.file}: {count(others.total(), 'row')} with another label: {_listed(others)}"
     return RelicError(found, expected=f"{first} or {second}", mend=mend)
 
 
@@ -272,14 +267,23 @@ def _number(value) -> float:
         return float("nan")
 
 
-def _column(table: Table, found: list[str], what: str, wanted: tuple[str, ...]) -> str:
-    """The column that is meant; if there is none, the error says what the file looks like."""
-    about = [load_attribute(name) for name in known_attributes()]
-    labels = (*CLASSES, *(word for known in about for word in (known.name, known.field)))
-    roles = ((LISTS, HUMAN_INSTEAD), (GENERATED, CAPTIONS_INSTEAD), (labels, LABELS_INSTEAD))
-    looks = next((hint for names, hint in roles if table.matching(names)), "")
-    hint = f"{looks}; else name the column {wanted[0]}" if looks and not found else ""
+def _column(table: Table, what: str, *choices: tuple[str, ...]) -> str:
+    """The column that is meant, by the first names that fit any; else what the file looks like."""
+    found = next(filter(None, map(table.matching, choices)), [])
+    wanted, hint = [name for names in choices for name in names], ""
+    if not found:
+        about = [load_attribute(name) for name in known_attributes()]
+        labels = (*CLASSES, *(word for known in about for word in (known.name, known.field)))
+        roles = {LISTS: HUMAN_INSTEAD, GENERATED: CAPTIONS_INSTEAD, labels: LABELS_INSTEAD}
+        looks = next((hint for names, hint in roles.items() if table.matching(names)), "")
+        hint = f"{looks}; else name the column {wanted[0]}" if looks else ""
     return table.only(found, what, wanted, hint)
+
+
+def _cells(table: Table, name: str) -> list:
+    """The values of a column; of CSV, lists that are written out are lists again."""
+    values = table.column(name)
+    return list(map(list_or_text, values)) if table.kind == "CSV" else values
 
 
 def _frame(ids, captions: list) -> pd.DataFrame:
@@ -289,24 +293,22 @@ def _frame(ids, captions: list) -> pd.DataFrame:
 
 def _single(table: Table, values: list) -> list:
     """Captions that stand in lists of one, out of their lists."""
-    if table.kind == "CSV":
-        values = [value if (found := parsed_list(value)) is None else found for value in values]
     lists = [i for i, value in enumerate(values) if isinstance(value, list)]
     several = [i for i in lists if len(values[i]) > 1]
     if several:
         mend = f"choose one; or, if these are reference captions, {HUMAN_INSTEAD}"
         raise table.wrong(several, "with several captions", "one caption an image", mend)
     if lists:
-        table.notes.append(f"{rows_of(len(lists))} with a list of one caption: the caption taken")
+        table.notes.append(
+            f"{count(len(lists), 'row')} with a list of one caption: the caption taken"
+        )
         for i in lists:
             values[i] = values[i][0] if values[i] else None
     return values
 
 
-def _texts(value, from_csv: bool) -> list:
+def _texts(value) -> list:
     """The captions of a row of human captions: text, a list of texts, or of COCO's dicts."""
-    if from_csv:
-        value = value if (found := parsed_list(value)) is None else found
     items = (value or [None]) if isinstance(value, list) else [value]
     return [
         item.get("raw", item.get("caption", item)) if isinstance(item, dict) else item
@@ -339,7 +341,7 @@ def _filled(table: Table, frame: pd.DataFrame, column: str, note: str, what: str
         found = f"{table.file}: all {len(table.rows):,} rows have an empty {what}"
         raise RelicError(found, expected=f"a {what} a row", mend=AGAIN)
     if empty.any():
-        table.notes.append(f"{rows_of(empty.sum())} {note}")
+        table.notes.append(f"{count(empty.sum(), 'row')} {note}")
     return frame[~empty]
 
 
@@ -364,8 +366,9 @@ def _once(table: Table, frame: pd.DataFrame, value: str) -> pd.DataFrame:
         found = f"{table.file}: {len(ids):,} {has} several {value}s: {shown} ({rows})"
         raise RelicError(found, expected=f"one {value} an image", mend=mend)
     if len(kept) < len(frame):
-        more = rows_of(len(frame) - len(kept), "repeats", "repeat")
-        table.notes.append(f"{more} an image with the same {value}; one kept")
+        more = len(frame) - len(kept)
+        repeat = f"{count(more, 'row')} {'repeats' if more == 1 else 'repeat'}"
+        table.notes.append(f"{repeat} an image with the same {value}; one kept")
     return kept
 
 

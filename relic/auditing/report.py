@@ -4,14 +4,12 @@ import base64
 import json
 import math
 import os
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from uuid import uuid4
 
-import numpy as np
 import pandas as pd
-import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from relic.auditing.measure import MARKS
@@ -43,6 +41,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
+    made.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
     made.filters |= {
         "n": number,
         "span": _span,
@@ -53,8 +52,8 @@ def _templates() -> Environment:
     made.globals |= {
         "headline": headline,
         "caution": caution,
-        "explained": partial(_said, "explained"),
-        "misnamed": partial(_said, "misnamed"),
+        "explained": partial(_sentence, "explained"),
+        "misnamed": partial(_sentence, "misnamed"),
         "MARKS": MARKS,
         "SHARED": SHARED,
         "isnan": lambda value: value is None or value != value,
@@ -66,7 +65,7 @@ def _span(row, name: str = "lic", low: str = "low", high: str = "high", decimals
     return span(row[name], row[low], row[high], decimals)
 
 
-def _said(macro: str, *arguments) -> str:
+def _sentence(macro: str, *arguments) -> str:
     """What a macro of `sentences.txt` says, as plain text on one line: pages escape it like any other."""
     made = getattr(_templates().get_template("sentences.txt").module, macro)(*arguments)
     return " ".join(str(made).split())
@@ -74,12 +73,12 @@ def _said(macro: str, *arguments) -> str:
 
 def headline(row: dict) -> str:
     """The verdict on one captioner in one line."""
-    return _said("headline", row)
+    return _sentence("headline", row)
 
 
-def caution(fact) -> str:
+def caution(kind: str, values: dict) -> str:
     """A caution in words."""
-    return _said("caution", fact.kind, fact.values)
+    return _sentence("caution", kind, values)
 
 
 def section(audit, name: str) -> str:
@@ -91,24 +90,19 @@ def section(audit, name: str) -> str:
 
 def _rendered(audit, part, name: str) -> str:
     """A section of one attribute: what its template may name."""
-    told = part.audited
-    return (
-        _templates()
-        .get_template(f"{name}.html")
-        .render(
-            audit=audit,
-            part=part,
-            attribute=part.attribute,
-            results=part.results,
-            measured=part.measured,
-            captioners=told.corpus.captioners,
-            images=len(told.images),
-            classes=told.corpus.label_counts(told.images),
-            prefix=f"{part.attribute.name}_" if len(audit.parts) > 1 else "",
-            forest=forest(part) if name == "lic" else {},
-            first=part is audit.parts[0],
-            coverage=coverage(part),
-        )
+    read, template = part.audited, _templates().get_template(f"{name}.html")
+    return template.render(
+        audit=audit,
+        part=part,
+        tables=part.tables,
+        attribute=part.attribute,
+        results=part.results,
+        captioners=read.corpus.captioners,
+        images=len(read.images),
+        classes=read.corpus.label_counts(read.images),
+        prefix=f"{part.attribute.name}_" if len(audit.parts) > 1 else "",
+        forest=forest(part) if name == "lic" else {},
+        first=part is audit.parts[0],
     )
 
 
@@ -124,45 +118,29 @@ def as_html(audit) -> str:
 
 
 def forest(part) -> dict:
-    """Positions of the figure of LIC, in hundredths of its width: rows with a mark and a line, ticks."""
+    """Rows of the figure of LIC, each a mark and a line, and the ticks of its axis, 0 among them."""
     rows = []
     for row in part.results:
         rows.append({**row, "name": row["captioner"], "kind": "all"})
         if "unseen" in row:
             rows.append({**row["unseen"], "name": "its unseen captions", "kind": "unseen"})
-    for row in part.scale.to_dict("records"):
+    for row in part.tables["recorded"].to_dict("records"):
         rows.append({**row, "name": row["captioner"], "kind": "recorded"})
     frame = pd.DataFrame(rows)[["name", "kind", "lic", "low", "high"]].dropna(subset="lic")
-    if frame.empty or part.measured.by_seed.empty:
+    if frame.empty or part.tables["runs"].empty:
         return {}
-    ends = [*frame["low"].dropna(), *frame["high"].dropna(), *frame["lic"], 0.0, 1.0]
-    wide = max(ends) - min(ends)  # two splits may give intervals of hundreds of points
+    frame = frame.assign(**{end: frame[end].fillna(frame["lic"]) for end in ("low", "high")})
+    least, most = min(0.0, frame["low"].min()), max(1.0, frame["high"].max())
+    wide = most - least  # two splits may give intervals of hundreds of points
     step = next((s for s in (1, 2, 5, 10, 20, 50, 100, 200) if wide / s <= 8), math.ceil(wide / 8))
-    least, most = step * math.floor(min(ends) / step), step * math.ceil(max(ends) / step)
-
-    def place(value: float) -> float:
-        return round(100 * (value - least) / (most - least), 2)
-
-    for column in ("lic", "low", "high"):
-        frame[f"x_{column}"] = frame[column].fillna(frame["lic"]).map(place)
-    ticks = [(int(t), place(t)) for t in np.arange(least, most + step / 2, step)]
-    return {"rows": frame.to_dict("records"), "ticks": ticks, "zero": place(0)}
-
-
-def coverage(part) -> pd.DataFrame:
-    """How far the files reach, and how many test captions training holds already."""
-    runs = part.measured.runs
-    runs = runs[(runs["side"] == "model") & (runs["labels"] == "true")]
-    sums = runs.groupby("captioner")[["n_unseen", "n_test"]].sum()
-    seen = 100 * (1 - sums["n_unseen"] / sums["n_test"])
-    table = part.audited.coverage
-    return table.assign(repeated=table["captioner"].map(seen))
+    ticks = range(math.floor(least / step), math.ceil(most / step) + 1)
+    return {"rows": frame.to_dict("records"), "ticks": [step * tick for tick in ticks]}
 
 
 def as_json(audit) -> str:
     """Everything. With one captioner, attribute and classifier its result also stands at the top level."""
     results = audit.results
-    told = {
+    content = {
         "results": results,
         "warnings": audit.cautions,
         "attributes": {part.attribute.name: _details(part) for part in audit.parts},
@@ -171,21 +149,18 @@ def as_json(audit) -> str:
         "options": audit.options,
         "provenance": audit.provenance,
     }
-    first = results[0] if len(results) == 1 else {}
-    return json.dumps(_plain(first | told), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    content = (results[0] if len(results) == 1 else {}) | content
+    return json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _details(part) -> dict:
-    told, found = part.audited, part.measured
-    frames = {"coverage": coverage(part), "differences": found.differences, "sizes": found.sizes}
-    frames |= {"checks": found.checks, "words": part.words, "naming": part.naming}
-    frames |= {"recorded": part.scale, "gender_score": part.gender_score, "runs": found.by_seed}
+    read, tables = part.audited, {name: t for name, t in part.tables.items() if name != "lic"}
     return {
-        "images": {"used": len(told.images), **told.corpus.label_counts(told.images)},
-        "human_captions_an_image": told.captions_an_image,
-        "notes": told.notes,
+        "images": {"used": len(read.images), **read.corpus.label_counts(read.images)},
+        "human_captions_an_image": read.captions_an_image,
+        "notes": read.notes,
         "masked_words": sorted(part.attribute.masked_words),
-        **{name: frame.to_dict("records") for name, frame in frames.items()},
+        **{name: table.to_dict("records") for name, table in tables.items()},
     }
 
 
@@ -239,41 +214,12 @@ def as_markdown(audit) -> str:
 
     A card has one model: of several captioners each gets its metadata as a YAML block to paste.
     """
-    names = audit.parts[0].audited.corpus.captioners
-    options = {"sort_keys": False, "allow_unicode": True}
-    heads = {name: yaml.safe_dump(_index(audit, name), **options) for name in names}
-    card = _templates().get_template("card.md")
-    made = {name: card.render(audit=audit, name=name) for name in names}
-    if len(names) == 1:
-        return f"---\n{heads[names[0]]}---\n\n{made[names[0]]}"
-    return "\n".join(f"{made[name]}\n```yaml\n{heads[name]}```\n" for name in names)
+    names, read = audit.parts[0].audited.corpus.captioners, audit.parts[0].audited
+    data = f"{read.corpus.name}, {len(read.images):,} images"
+    return _templates().get_template("cards.md").render(audit=audit, names=names, data=data)
 
 
-def _index(audit, name: str) -> dict:
-    metrics = []
-    for row in (row for row in audit.results if row["captioner"] == name):
-        about = f"({row['attribute']}, {row['classifier']})"
-        values = {"lic": ("LIC", row["lic"])} if row["lic"] == row["lic"] else {}
-        values = values or {"lic_model": ("LIC_M", row["lic_model"])}
-        unseen = row.get("unseen", {}).get("lic", math.nan)
-        values |= {"lic_unseen": ("LIC, unseen captions", unseen)} if unseen == unseen else {}
-        metrics += [
-            {"type": kind, "name": f"{title} {about}", "value": round(float(value), 2)}
-            for kind, (title, value) in values.items()
-        ]
-    told = audit.parts[0].audited
-    data = {"type": "captions", "name": f"{told.corpus.name}, {len(told.images):,} images"}
-    task = {"type": "image-to-text", "name": "Image captioning"}
-    results = [{"task": task, "dataset": data, "metrics": metrics}]
-    return {"model-index": [{"name": name, "results": results}]}
-
-
-WRITERS: dict[str, Callable] = {
-    "html": as_html,
-    "md": as_markdown,
-    "json": as_json,
-    "csv": as_csv,
-}
+WRITERS: dict[str, Callable] = {"html": as_html, "md": as_markdown, "json": as_json, "csv": as_csv}
 OURS = tuple(f"report.{name}" for name in WRITERS)
 
 
@@ -291,23 +237,19 @@ def write(audit, directory: Path, formats: Sequence[str]) -> list[Path]:
     Files of an old report that are not written anew are taken away; others are left alone.
     """
     made = {f"report.{name}": WRITERS[name](audit) for name in check_formats(formats)}
-    parts = {name: directory / f".{name}.{uuid4().hex}.part" for name in made}
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for name, text in made.items():
-            parts[name].write_text(text, encoding="utf-8", newline="\n")
-        for name in OURS:
-            if name in made:
-                os.replace(parts[name], directory / name)
-            else:
-                (directory / name).unlink(missing_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".report.", dir=directory) as scratch:
+            for name, text in made.items():
+                Path(scratch, name).write_text(text, encoding="utf-8", newline="\n")
+            for name in made:
+                os.replace(Path(scratch, name), directory / name)
+        for name in set(OURS) - set(made):
+            (directory / name).unlink(missing_ok=True)
     except OSError as error:
         raise RelicError(
             f"the report cannot be written to {directory}: {error.strerror}",
             expected="a directory with room for about a megabyte",
             mend="the same command with another --out: runs are kept, it takes seconds",
         ) from error
-    finally:
-        for part in parts.values():
-            part.unlink(missing_ok=True)
     return [directory / name for name in made]

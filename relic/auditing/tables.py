@@ -7,8 +7,9 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -16,6 +17,7 @@ from relic.auditing.files import AGAIN, FORMATS, Content, read_content, shortene
 from relic.data.corpus import is_image_id, is_text
 from relic.data.pickles import plain_values
 from relic.errors import RelicError
+from relic.numbers import count
 
 SHOWN = 5  # rows or ids that an error lists
 IMAGE_ID = ("image_id", "img_id", "cocoid")  # these name an image's id and nothing else
@@ -28,11 +30,6 @@ WRITTEN_SO = "frame.to_csv(FILE, index=False) writes it so"
 def plain_name(name: str) -> str:
     """A column's name without case, spaces and dashes."""
     return re.sub(r"[\s-]+", "_", name.strip().casefold())
-
-
-def rows_of(number: int, one: str = "", many: str = "") -> str:
-    """`1 row` or `2,000 rows`, with the verb that goes with it."""
-    return (f"1 row {one}" if number == 1 else f"{number:,} rows {many}").rstrip()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +50,7 @@ class Table:
 
     def wrong(self, rows: Sequence[int], what: str, expected: str, mend: str) -> RelicError:
         """An error that shows up to five of the rows in question."""
-        found = f"{self.file}: {rows_of(len(rows))} {what}: {self.listed(rows)}"
+        found = f"{self.file}: {count(len(rows), 'row')} {what}: {self.listed(rows)}"
         return RelicError(found, expected=expected, mend=mend)
 
     def listed(self, rows: Sequence[int]) -> str:
@@ -97,7 +94,9 @@ class Table:
             expected = "a whole number, or the name of a file"
             raise self.wrong(found.bad, what, expected, "take these rows out or give them their id")
         if found.from_names:
-            self.notes.append(f"{rows_of(found.from_names)}: the id is the number in a file name")
+            self.notes.append(
+                f"{count(found.from_names, 'row')}: the id is the number in a file name"
+            )
         return found.values
 
     def _agree(self, names: list[str]) -> bool:
@@ -115,8 +114,7 @@ _NAMED = re.compile(
 _ABSENT = {"", "nan", "null", "none", "<na>", "true", "false"}
 
 
-@dataclass(frozen=True, eq=False)
-class Ids:
+class Ids(NamedTuple):
     """The ids of a file's rows: whole numbers, or strings as soon as one is no number."""
 
     values: pd.Series  # int64 or str; without meaning where `bad` says so
@@ -179,9 +177,9 @@ def read_table(file: str | Path | Table, value: str = "caption") -> Table:
     if isinstance(file, Table):  # captions in memory
         return file
     content = read_content(file)
-    if content.is_pickle:
+    if isinstance(content.data, bytes):
         table = _of_values(unpickled(content), content, value, "pickle")
-    elif content.data.lstrip()[:1] in (b"[", b"{"):
+    elif content.data.lstrip()[:1] in ("[", "{"):
         table = _of_json(content, value)
     else:
         table = _of_csv(content)
@@ -190,21 +188,21 @@ def read_table(file: str | Path | Table, value: str = "caption") -> Table:
     return table
 
 
-def parsed_list(text: str) -> list | None:
-    """A list that a CSV cell holds as Python or JSON writes it; None if it is none.
+def list_or_text(text: str) -> list | str:
+    """The list that a CSV cell holds as Python or JSON writes it; the text if it is none.
 
-    >>> parsed_list("['a man', 'he rides']"), parsed_list("[sic] a man")
-    (['a man', 'he rides'], None)
+    >>> list_or_text("['a man', 'he rides']"), list_or_text("[sic] a man")
+    (['a man', 'he rides'], '[sic] a man')
     """
     if not (text.startswith("[") and text.endswith("]")):
-        return None
+        return text
     try:
         with warnings.catch_warnings(action="ignore"):  # of a backslash in a caption
-            found = ast.literal_eval(text)
+            parsed = ast.literal_eval(text)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return None
-    fits = isinstance(found, list) and all(isinstance(item, str | dict) for item in found)
-    return found if fits else None
+        return text
+    fits = isinstance(parsed, list) and all(isinstance(item, str | dict) for item in parsed)
+    return parsed if fits else text
 
 
 def unpickled(content: Content):
@@ -218,24 +216,21 @@ def unpickled(content: Content):
 
 
 def _of_json(content: Content, value: str) -> Table:
-    text = content.data.decode()
+    text = content.data
     try:
         return _of_values(_DECODER.decode(text), content, value, "JSON")
     except (ValueError, RecursionError) as error:
         if getattr(error, "msg", "") != "Extra data" or text.lstrip()[:1] != "{":
-            where = (
-                f"line {error.lineno}, column {error.colno}" if hasattr(error, "colno") else "it"
-            )
+            placed = hasattr(error, "colno")
+            where = f"line {error.lineno}, column {error.colno}" if placed else "it"
             raise _not_json(content, where, error) from error
-    rows, lines = [], []
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                rows.append(_DECODER.decode(line))
-            except (ValueError, RecursionError) as error:
-                raise _not_json(content, f"line {number}", error) from error
-            lines.append(number)
-    return _of_records(rows, content, "JSON", lines=lines)
+    rows, lines = [], [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+    for number, line in lines:
+        try:
+            rows.append(_DECODER.decode(line))
+        except (ValueError, RecursionError) as error:
+            raise _not_json(content, f"line {number}", error) from error
+    return _of_records(rows, content, "JSON", lines=[number for number, _ in lines])
 
 
 def _not_json(content: Content, where: str, error: Exception) -> RelicError:
@@ -270,7 +265,8 @@ def _of_values(found, content: Content, value: str, kind: str) -> Table:
         mend = "write the rows as a list"
         raise RelicError(f"{content.file} holds {shortened(found)}", expected=RECORDS, mend=mend)
     keys = ", ".join(shortened(key, 30) for key in list(found)[:20])
-    wrapped = [key for key in WRAPPERS if _is_records(found.get(key))]
+    lists = {key: found[key] for key in WRAPPERS if isinstance(found.get(key), list)}
+    wrapped = [key for key, rows in lists.items() if rows and isinstance(rows[0], dict)]
     if wrapped and (len(wrapped) == 1 or wrapped[0] == "annotations"):
         note = f'the rows are those of "{wrapped[0]}"'
         return _of_records(found[wrapped[0]], content, kind, notes=[note])
@@ -288,10 +284,6 @@ def _of_values(found, content: Content, value: str, kind: str) -> Table:
     return Table(content.file, content.sha256, ["image_id", value], rows, kind="mapping")
 
 
-def _is_records(value) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
-
-
 def _of_records(rows: list, content: Content, kind: str, lines=None, notes=()) -> Table:
     names = dict.fromkeys(key for row in rows if isinstance(row, dict) for key in row)
     names = [name for name in names if isinstance(name, str)]
@@ -304,16 +296,15 @@ def _of_records(rows: list, content: Content, kind: str, lines=None, notes=()) -
 
 
 def _of_csv(content: Content) -> Table:
-    first = content.data.lstrip(b"\r\n ")[:100_000].splitlines()[0].decode(errors="replace")
+    first = content.data.lstrip("\r\n ")[:100_000].splitlines()[0]
     counts = {mark: len(_header(first, mark)) for mark in ",;\t"}
-    marks = [mark for mark, count in counts.items() if count == max(counts.values())]
+    marks = [mark for mark, n in counts.items() if n == max(counts.values())]
     if len(marks) > 1 and counts[marks[0]] > 1:
         both = " and ".join(map(repr, marks))
         what = f"{content.file}: {both} could both be the delimiter of {shortened(first)}"
         expected = "a first line of column names between , or ; or tabs"
         raise RelicError(what, expected=expected, mend="use one delimiter")
-    stream = io.TextIOWrapper(io.BytesIO(content.data), encoding="utf-8", newline="")
-    reader = csv.reader(stream, delimiter=marks[0], strict=True)
+    reader = csv.reader(io.StringIO(content.data, newline=""), delimiter=marks[0], strict=True)
     rows, lines, begins = [], [], 1
     try:
         for row in reader:
@@ -325,15 +316,14 @@ def _of_csv(content: Content) -> Table:
         what = f"{content.file}, line {begins}: {error}"
         expected = 'a text with a delimiter, a quote or a line end in "…", quotes in it doubled'
         raise RelicError(what, expected=expected, mend=WRITTEN_SO) from error
-    names, rows, lines = [name.strip() for name in rows[0]], rows[1:], lines[1:]
-    wrong = [i for i, row in enumerate(rows) if len(row) != len(names)]
+    names = [name.strip() for name in rows[0]]
+    table = Table(content.file, content.sha256, names, rows[1:], lines[1:], "CSV")
+    wrong = [i for i, row in enumerate(table.rows) if len(row) != len(names)]
     if wrong:
         expected = f'{len(names)} values a row; a text with {marks[0]!r} in it stands in "…"'
         what = f"do not have the {len(names)} columns of the first line"
-        table = Table(content.file, content.sha256, names, rows, lines)
         raise table.wrong(wrong, what, expected, WRITTEN_SO)
-    rows = [dict(zip(names, row, strict=True)) for row in rows]
-    return Table(content.file, content.sha256, names, rows, lines, "CSV")
+    return replace(table, rows=[dict(zip(names, row, strict=True)) for row in table.rows])
 
 
 def _header(line: str, mark: str) -> list[str]:

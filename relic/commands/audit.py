@@ -64,41 +64,39 @@ def audit(
 
     Another attribute:  --attribute smile --classes yes,no --masked-words w.txt
     """
-    from relic.auditing.audit import check, compute, read
+    from relic.auditing.audit import compute, read
     from relic.auditing.inputs import Inputs
+    from relic.auditing.measure import Choices
     from relic.auditing.report import check_formats
 
-    formats, listed = check_formats(_listed(format)), _listed(attribute)
+    formats = check_formats(_listed(format))
     if fail_above is not None and labels and not human:
-        raise RelicError("--fail-above without human captions", expected="--human: LIC is a difference")  # fmt: skip
-    options = {
-        "classifiers": _listed(classifier), "seeds": seed_numbers(seeds), "split": split,
-        "checks": checks, "workers": workers, "scheduler": scheduler, "progress": sys.stderr.isatty(),
-    }  # fmt: skip
-    given = Inputs(
-        captions=tuple(captions), labels=labels, human=human, data=data, classes=tuple(_listed(classes)),
-        masked_words=masked_words, also_mask=tuple(_listed(also_mask)), vocabulary=vocabulary,
-        objects=objects, first_sentence=first_sentence,
-    )  # fmt: skip
+        found, expected = "--fail-above without human captions", "--human: LIC is a difference"
+        raise RelicError(found, expected=expected)
+    how = {"classifiers": _listed(classifier), "seeds": seed_numbers(seeds), "split": split}
+    how |= {"checks": checks, "with_accuracy": accuracy, "workers": workers, "scheduler": scheduler}
+    choices = Choices(progress=sys.stderr.isatty(), **how)
+    files = {"labels": labels, "human": human, "masked_words": masked_words, "objects": objects}
+    files |= {"data": data, "vocabulary": vocabulary, "first_sentence": first_sentence}
+    words = {"classes": _listed(classes), "also_mask": _listed(also_mask)}
     with terminated(), held(out, force) as place:
-        reads, left_out = read(given, listed)
-        for told in reads:
-            counts = told.corpus.label_counts(told.images)
-            said = ", ".join(f"{name} {n:,}" for name, n in counts.items())
-            print(f"{told.corpus.attribute.name}: {len(told.images):,} images ({said})", file=sys.stderr)  # fmt: skip
-            for note in told.notes:
-                print(f"  {note}", file=sys.stderr)
-        check(reads, options)
-        found = compute(reads, left_out, with_accuracy=accuracy, **options)
-        files = found.write(place, formats)
-    print(found)
+        reads, left_out = read(Inputs(captions, **files, **words), _listed(attribute))
+        for each in reads:
+            counts = each.corpus.label_counts(each.images)
+            by_class = ", ".join(f"{name} {n:,}" for name, n in counts.items())
+            about = f"{each.corpus.attribute.name}: {len(each.images):,} images ({by_class})"
+            print(about, *each.notes, sep="\n  ", file=sys.stderr)
+        result = compute(reads, left_out, choices)
+        files = result.write(place, formats)
+    print(result)
     for name, why in left_out.items():
         print(f"{name} is left out: {why.splitlines()[0]}")
     print(f"report: {out / files[0].name}")
-    high = [r for r in found.results if fail_above is not None and _least(r) > fail_above]
-    if high:
-        print(f"above {fail_above:g}: {', '.join(sorted({r['captioner'] for r in high}))}", file=sys.stderr)  # fmt: skip
-        raise typer.Exit(ABOVE)
+    if fail_above is not None:
+        high = {r["captioner"] for r in result.results if _least(r) > fail_above}
+        if high:
+            print(f"above {fail_above:g}: {', '.join(sorted(high))}", file=sys.stderr)
+            raise typer.Exit(ABOVE)
 
 
 def _listed(text: str) -> list[str]:
@@ -112,31 +110,27 @@ def _least(row: dict) -> float:
 @contextlib.contextmanager
 def held(out: Path, force: bool) -> Iterator[Path]:
     """`--out`, ours alone until the block ends; made if need be, and taken away again if nothing came."""
+    from relic.auditing.measure import check_writable
     from relic.auditing.report import OURS
 
     out = Path(os.path.abspath(os.path.expanduser(out)))
     if out.is_symlink() and not out.exists():
-        raise RelicError(f"--out {out} is a link to {os.readlink(out)}, which does not exist", mend="make that directory, or another --out")  # fmt: skip
+        found = f"--out {out} is a link to {os.readlink(out)}, which does not exist"
+        raise RelicError(found, mend="make that directory, or another --out")
     if out.exists() and not out.is_dir():
         raise RelicError(f"--out {out} is a file", expected="a directory")
     made = [each for each in (out, *out.parents) if not each.exists()]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        if not os.access(out, os.W_OK):
-            raise PermissionError(13, "no permission")
-    except OSError as error:
-        raise RelicError(f"{out} cannot be written to: {error.strerror}", expected="a directory you may write to") from error  # fmt: skip
+    check_writable(out, f"{out} cannot be written to")
     try:
         with _locked(out):
             foreign = sorted(f.name for f in out.iterdir() if f.name not in OURS or not f.is_file())
             if foreign:
-                raise RelicError(
-                    f"--out {out} holds other files: {', '.join(foreign[:5])}",
-                    expected="a new directory, or one that an audit made",
-                    mend="--out with another name",
-                )
+                found = f"--out {out} holds other files: {', '.join(foreign[:5])}"
+                expected = "a new directory, or one that an audit made"
+                raise RelicError(found, expected=expected, mend="--out with another name")
             if any(out.iterdir()) and not force:
-                raise RelicError(f"{out} holds a report already", mend="--force replaces it; or another --out")  # fmt: skip
+                mend = "--force replaces it; or another --out"
+                raise RelicError(f"{out} holds a report already", mend=mend)
             yield out
     finally:
         for each in made:  # empty ones only
@@ -157,7 +151,8 @@ def _locked(directory: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise RelicError(f"another audit is working in {directory}", mend="another --out; or wait for it") from error  # fmt: skip
+            found = f"another audit is working in {directory}"
+            raise RelicError(found, mend="another --out; or wait for it") from error
         except OSError:  # a file system without locks
             pass
         yield

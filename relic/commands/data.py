@@ -41,7 +41,7 @@ def export(
     images: ImagesOption = 4000,
 ) -> None:
     """Write a corpus as files that `relic audit` reads: COCO results, labels, human captions."""
-    from relic.auditing.export import export as write
+    from relic.auditing.examples import export as write
     from relic.data.load import load_corpus
 
     found = load_corpus(attribute, corpus, images=images)

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 import relic
-from relic.auditing.export import example_files
+from relic.auditing.examples import example_files
 from relic.auditing.inputs import Inputs, audited
 from relic.auditing.readers import read_captions, read_labels
 from relic.commands.audit import held
@@ -69,7 +69,7 @@ def test_1_upper_case_is_masked_for_every_classifier(files, tmp_path):
     for classifier in ("linear", "lstm"):
         form = classifier_type(classifier).text_form
         texts = [
-            as_read(audited(Inputs((each,), files["labels"], files["human"]).told()).corpus, Reading("model", "x"), form).tolist()
+            as_read(audited(Inputs((each,), files["labels"], files["human"])).corpus, Reading("model", "x"), form).tolist()
             for each in (f"x={file}", f"x={shouted}")
         ]  # fmt: skip
         assert texts[0] == texts[1], classifier
@@ -81,7 +81,7 @@ def test_2_the_order_of_classes_does_not_matter(files, tmp_path):
     )
     assert plain.results == swapped.results
     for part in (plain.parts[0], swapped.parts[0]):
-        assert part.naming["wrong_of_named"].max() < 50
+        assert part.tables["naming"]["wrong_of_named"].max() < 50
 
 
 def test_2_which_class_is_which_is_named(tmp_path):
@@ -131,7 +131,7 @@ def test_3_a_word_that_still_states_the_class_is_named_with_its_cure(tmp_path):
 
 
 def kinds(found) -> set[str]:
-    return {caution.kind for part in found.parts for caution in part.cautions}
+    return {kind for part in found.parts for kind in part.cautions}
 
 
 def test_4_degenerate_captioners_get_cautions():
@@ -145,7 +145,7 @@ def test_4_degenerate_captioners_get_cautions():
     drawn = np.random.default_rng(0).integers(0, 50, (len(IDS), 4))
     chance = relic.lic({i: " ".join(f"w{k}" for k in drawn[i]) for i in IDS}, LABELS, HUMAN, **options)  # fmt: skip
     assert "chance" in kinds(chance)
-    assert chance.parts[0].words.empty
+    assert chance.parts[0].tables["words"].empty
 
 
 def test_5_a_sure_but_tiny_amplification_says_so():
@@ -279,7 +279,7 @@ def test_11_a_yaml_bomb_is_refused(tmp_path):
 def test_12_odd_names(files, tmp_path):
     _, _, file = files["captions"][2].partition("=")
     long = Inputs((f"{'x' * 5000}={file}",), files["labels"], files["human"])
-    assert "at most 80 characters" in refused(long.told)
+    assert "at most 80 characters" in refused(audited, long)
     odd = os.fsencode(tmp_path) + b"/caf\xe9.json"
     os.link(file, odd)
     done = command(files | {"captions": [os.fsdecode(odd)] * 3}, "--out", "out", cwd=tmp_path,
@@ -307,4 +307,4 @@ def test_13_names_are_text_everywhere(files, tmp_path):
     rows = [line for line in card.splitlines() if line.startswith("|")]
     assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
     taken = Inputs((f"Human={file}",), files["labels"], files["human"])
-    assert "Human stands for people's captions" in refused(taken.told)
+    assert "Human stands for people's captions" in refused(audited, taken)

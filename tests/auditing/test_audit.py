@@ -12,14 +12,12 @@ import pytest
 import yaml
 
 import relic
-from relic.auditing import recorded
 from relic.auditing.audit import Audit, audit
-from relic.auditing.cautions import cautions
 from relic.auditing.checks import checks
-from relic.auditing.details import telling_words
-from relic.auditing.export import example_files, export
+from relic.auditing.details import SCALE, cautions, telling_words
+from relic.auditing.examples import example_files, export, scale
 from relic.auditing.inputs import Inputs, attribute_of, audited, own_words
-from relic.auditing.measure import MARKS, measure, verdict
+from relic.auditing.measure import MARKS, Choices, measure, verdict
 from relic.auditing.report import as_csv, as_html, as_json, as_markdown, caution, headline
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
@@ -60,9 +58,10 @@ def inputs(place, captions=None, labels=None, human=None, **more) -> Inputs:
 def test_known_verdicts_of_the_embedded_corpus(tmp_path):
     """Four planted captioners: two amplify, one gives away less than people, one does nothing."""
     files = example_files("gender", 8000, "embedded", tmp_path / "files")
-    told = audited(Inputs(**files | {"captions": tuple(files["captions"])}).told())
-    found = measure(told, store=Store(tmp_path / "runs"), chance=False, checks=False, progress=False)  # fmt: skip
-    verdicts = dict(zip(found.lic["captioner"], found.lic["verdict"], strict=True))
+    told = audited(Inputs(**files | {"captions": tuple(files["captions"])}))
+    how = Choices(store=Store(tmp_path / "runs"), chance=False, checks=False, progress=False)
+    lic = measure(told, how)["lic"]
+    verdicts = dict(zip(lic["captioner"], lic["verdict"], strict=True))
     assert verdicts == {
         "Faithful (gain 0)": "undecided",
         "Amplifier (gain 0.5)": "amplifies",
@@ -71,7 +70,7 @@ def test_known_verdicts_of_the_embedded_corpus(tmp_path):
     }
     corpus = planted_corpus("gender", images=8000)
     truth = [corpus.true_lic(key).lic for key in corpus.captioners]
-    assert np.corrcoef(truth, found.lic["lic"])[0, 1] > 0.99
+    assert np.corrcoef(truth, lic["lic"])[0, 1] > 0.99
 
 
 def test_an_exported_captioner_gets_the_claims_numbers(real_data, tmp_path):
@@ -81,21 +80,16 @@ def test_an_exported_captioner_gets_the_claims_numbers(real_data, tmp_path):
         (str(tmp_path / "x/nic.json"),), str(tmp_path / "x/labels.csv"), str(tmp_path / "x/human.json"),
         vocabulary=str(tmp_path / "x/nic_vocabulary.txt"),
     )  # fmt: skip
-    read = audited(told.told())
-    found = measure(
-        read,
-        seeds=SEEDS,
-        store=Store(tmp_path / "runs"),
-        chance=False,
-        checks=False,
-        progress=False,
-    )
+    read = audited(told)
+    store = Store(tmp_path / "runs")
+    how = Choices(seeds=SEEDS, store=store, chance=False, checks=False, progress=False)
+    runs = measure(read, how)["runs"]
     recorded = relic.recorded(
         attribute="gender", captioner="nic", classifier="linear", seed=list(SEEDS)
     )
     for seen in ("all", "unseen"):
         theirs = relic.lic_table(recorded, seen=seen).set_index("seed").sort_index()
-        ours = found.by_seed[found.by_seed["seen"] == seen].set_index("seed").sort_index()
+        ours = runs[runs["seen"] == seen].set_index("seed").sort_index()
         for column in ("lic_model", "lic_data", "lic", "n_test"):
             np.testing.assert_allclose(
                 ours[column], theirs[column], atol=1e-4
@@ -132,7 +126,7 @@ def test_what_is_detectable_does_not_hang_on_the_seeds(tmp_path):
 
 
 def test_checks_of_a_verdict(small, tmp_path):
-    table = small.parts[0].measured.checks.set_index(["captioner", "change"])
+    table = small.parts[0].tables["checks"].set_index(["captioner", "change"])
     row = next(row for row in small.results if row["captioner"].startswith("Strong"))
     strong = table.loc[row["captioner"]]
     assert strong.loc["as it is", "lic"] == pytest.approx(row["lic"], abs=1e-6)
@@ -148,7 +142,7 @@ def test_checks_of_a_verdict(small, tmp_path):
 
 def test_checks_are_kept(files, tmp_path):
     store = Store(tmp_path)
-    told = audited(Inputs(**files | {"captions": (files["captions"][2],)}).told())
+    told = audited(Inputs(**files | {"captions": (files["captions"][2],)}))
     first = checks(told, SEEDS, store)
     file = next((tmp_path / "checks").iterdir())
     file.write_text(file.read_text().replace("all objects hidden", "kept"))
@@ -157,7 +151,7 @@ def test_checks_are_kept(files, tmp_path):
 
 
 def test_a_classifier_that_finds_nothing_is_near_its_chance_level(small):
-    assert small.parts[0].measured.lic["chance"].between(15, 40).all()
+    assert small.parts[0].tables["lic"]["chance"].between(15, 40).all()
 
 
 def test_images_are_those_with_everything(tmp_path):
@@ -167,7 +161,7 @@ def test_images_are_those_with_everything(tmp_path):
         labels={str(i): "Male" if i % 2 else "Female" for i in range(0, 150)},
         human={f"COCO_val2014_{i:012d}.jpg": ["a", "b", "c", "d", "e"] for i in range(20, 300)},
     )
-    read = audited(told.told())
+    read = audited(told)
     assert (read.images[0], read.images[-1], len(read.images)) == (20, 149, 130)
     assert read.coverage.to_dict("records")[0] == {
         "captioner": "captions", "captions": 190, "distinct captions": 190, "with label": 140,
@@ -182,7 +176,7 @@ def test_ids_that_are_no_numbers_are_joined_too(tmp_path):
         captions={name: f"a man {i}" for i, name in enumerate(names)},
         labels={name: "Male" if i % 2 else "Female" for i, name in enumerate(names)},
         human={name: ["one says x", "one says y"] for name in names},
-    ).told())  # fmt: skip
+    ))  # fmt: skip
     assert len(read.images) == 80
     assert read.captions_an_image == 2
     assert read.names[int(read.images[0])] in names
@@ -192,7 +186,7 @@ def test_the_rarer_class_becomes_class_one(tmp_path):
     labels = {str(i): "Female" if i % 4 else "Male" for i in range(100)}
     captions = [{"image_id": i, "caption": f"a man {i}"} for i in range(100)]
     human = {str(i): ["a person"] * 5 for i in range(100)}
-    read = audited(inputs(tmp_path, captions, labels, human).told())
+    read = audited(inputs(tmp_path, captions, labels, human))
     assert read.corpus.attribute.classes == ("Female", "Male")
     assert read.corpus.labels.mean() == 0.25
     assert "Male is the rarer class here: it becomes class 1" in read.notes
@@ -200,7 +194,7 @@ def test_the_rarer_class_becomes_class_one(tmp_path):
 
 def test_human_captions_of_different_number(tmp_path):
     human = {str(i): ["a dog", "a cat", "a cow"] if i > 9 else ["a dog"] for i in range(80)}
-    read = audited(inputs(tmp_path, human=human).told())
+    read = audited(inputs(tmp_path, human=human))
     assert (read.captions_an_image, len(read.images)) == (3, 80)
     assert any("10 images have fewer than 3 human captions" in note for note in read.notes)
 
@@ -215,7 +209,7 @@ def test_human_captions_of_different_number(tmp_path):
 )  # fmt: skip
 def test_what_cannot_be_audited_is_refused_with_ids(tmp_path, given, found):
     with pytest.raises(RelicError, match=found):
-        audited(inputs(tmp_path, **given).told())
+        audited(inputs(tmp_path, **given))
 
 
 def test_two_captioners_without_a_common_image(tmp_path):
@@ -223,15 +217,15 @@ def test_two_captioners_without_a_common_image(tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("image_id,caption\n" + "".join(f"{i},a dog\n" for i in range(500, 600)))
     with pytest.raises(RelicError, match=r"the labels are of others|shares no image"):
-        audited(Inputs((*told.captions, str(other)), told.labels, told.human).told())
+        audited(Inputs((*told.captions, str(other)), told.labels, told.human))
 
 
 def test_files_of_the_same_name_need_names(tmp_path):
     told = inputs(tmp_path)
     with pytest.raises(RelicError, match="several captions files are called captions"):
-        Inputs(told.captions * 2, told.labels, told.human).told()
+        audited(Inputs(told.captions * 2, told.labels, told.human))
     named = Inputs((told.captions[0], f"b={told.captions[0]}"), told.labels, told.human)
-    assert audited(named.told()).corpus.captioners == ["captions", "b"]
+    assert audited(named).corpus.captioners == ["captions", "b"]
 
 
 def test_an_attribute_of_ones_own(tmp_path):
@@ -258,11 +252,11 @@ def test_another_language_by_a_yaml_file(tmp_path):
         human={str(i): [f"Eine Frau lacht {i % 8}"] * 2 for i in ids},
         attribute=str(file),
     )
-    read = audited(told.told())
+    read = audited(told)
     assert "wort" in read.corpus.vocabularies["captions"]
     assert "z.b." in read.corpus.vocabularies["captions"]
-    found = measure(read, seeds=SEEDS, store=Store(tmp_path / "r"), checks=False, progress=False)  # fmt: skip
-    assert found.lic["lic"].notna().all()
+    how = Choices(seeds=SEEDS, store=Store(tmp_path / "r"), checks=False, progress=False)
+    assert measure(read, how)["lic"]["lic"].notna().all()
 
 
 def test_own_words_are_masked():
@@ -273,7 +267,7 @@ def test_own_words_are_masked():
 
 def test_telling_words_name_what_was_planted(tmp_path):
     files = example_files("gender", 4000, "embedded", tmp_path / "x")
-    words = telling_words(audited(Inputs(**files | {"captions": (files["captions"][2],)}).told()))
+    words = telling_words(audited(Inputs(**files | {"captions": (files["captions"][2],)})))
     assert set(words["says"]) == {"Male", "Female"}
     assert not words["word"].str.contains("genderword genderword").any()
     lean = words["Female %"] - words["Male %"]
@@ -305,13 +299,13 @@ def test_cautions_name_what_stands_out(small, tmp_path):
     told = inputs(
         tmp_path, captions=[{"image_id": i, "caption": f"dog {i % 3}"} for i in range(80)]
     )
-    read = audited(told.told())
-    found = measure(read, seeds=[0], store=Store(tmp_path / "r"), checks=False, progress=False)
-    told = {fact.kind: fact.values for fact in cautions(read, found)}
+    read = audited(told)
+    how = Choices(seeds=[0], store=Store(tmp_path / "r"), checks=False, progress=False)
+    told = cautions(read, measure(read, how)["lic"])
     assert told["none"]["names"] == ["captions"]
     assert told["splits"]["n"] == 1
     assert told["unknown"]["of"]["captions"] > 15
-    assert all(caution(fact) for fact in cautions(read, found))
+    assert all(caution(*fact) for fact in told.items())
 
 
 def test_json_has_what_was_promised(small):
@@ -420,9 +414,9 @@ def test_an_audit_shows_itself(small):
 def test_grouped_splits_are_ten_folds_by_default(tmp_path):
     files = example_files("gender", 300, "embedded", tmp_path / "x")
     found = audit(**files, split="grouped", store=Store(tmp_path / "r"), chance=False, checks=False, progress=False, with_accuracy=False)  # fmt: skip
-    assert set(found.parts[0].measured.by_seed["seed"]) == set(range(10))
+    assert set(found.parts[0].tables["runs"]["seed"]) == set(range(10))
 
 
 def test_the_scale_that_the_package_carries_is_the_record():
-    kept = pd.read_csv(recorded.SCALE)
-    pd.testing.assert_frame_equal(kept, recorded.scale().reset_index(drop=True), atol=1e-3)
+    kept = pd.read_csv(SCALE)
+    pd.testing.assert_frame_equal(kept, scale().reset_index(drop=True), atol=1e-3)

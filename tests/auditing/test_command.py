@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from relic.auditing.audit import check, read
-from relic.auditing.export import example_files
+from relic.auditing.audit import read
+from relic.auditing.examples import example_files
 from relic.auditing.inputs import Inputs
+from relic.auditing.measure import Choices, plan
 from relic.auditing.report import OURS
 from relic.cli import main
 from relic.commands.audit import held
@@ -154,7 +155,7 @@ def test_any_three_files_give_a_corpus_or_a_clear_error(tmp_path, drawn, filled)
         (tmp_path / f"{name}.json").write_text(json.dumps(rows), encoding="utf-8")
     told = Inputs((str(tmp_path / "captions.json"),), str(tmp_path / "labels.json"), str(tmp_path / "human.json"))  # fmt: skip
     with contextlib.suppress(RelicError):
-        check(read(told, "gender")[0], {"classifiers": ["linear"], "split": "paired"})
+        plan(read(told, "gender")[0][0], Choices())
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from relic import paths
-from relic.auditing.export import example_files
+from relic.auditing.examples import example_files
 
 ABSENT = ("torch", "transformers", "spacy", "dask", "IPython", "matplotlib", "pyarrow", "papermill")
 

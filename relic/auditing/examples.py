@@ -1,0 +1,123 @@
+"""Files for an audit: any corpus as such files, an example, and the tutorial's real captioners.
+
+`python -m relic.auditing.examples` computes the tutorial's numbers again (`results/audit/`), and the
+`scale.csv` that the package carries: what the papers' captioners score, for a sense of size.
+"""
+
+import json
+import re
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from relic.data.attribute import known_attributes
+from relic.data.corpus import Corpus
+from relic.data.load import corpus_choice, real_directory
+from relic.data.planted import planted_corpus
+from relic.errors import RelicError
+
+CAPTIONERS = {  # with results files on COCO's Karpathy test split, under RELIC_DATA
+    "OFA-large": "captioners/ofa_large.json",
+    "GAIC": "coco/results_karpathy_test_gaic.json",
+    "GAICes": "coco/results_karpathy_test_gaices.json",
+}
+LABELS = "bias_data/Show-Attend-Tell/gender_val_sat_cap_mw_entries.pkl"
+HUMAN = "coco/captions_karpathy_test.json"
+
+
+def export(
+    corpus: Corpus, directory: str | Path, captioners: list[str] | None = None
+) -> list[Path]:
+    """`NAME.json` a captioner, `labels.csv`, `human.json`, `objects.csv` where known, `NAME_vocabulary.txt`."""
+    directory = Path(directory).expanduser()
+    if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
+        raise RelicError(f"{directory} is not empty", expected="a new directory")
+    texts = {}
+    for name in captioners or corpus.captioners:
+        rows = [{"image_id": int(i), "caption": c} for i, c in corpus.captions(name).items()]
+        stem = re.sub(r"[^\w.+-]+", "_", name)
+        texts[f"{stem}.json"] = json.dumps(rows, indent=0)
+        if name in corpus.vocabularies:
+            texts[f"{stem}_vocabulary.txt"] = "\n".join(corpus.vocabularies[name]) + "\n"
+    classes = corpus.labels.map(dict(enumerate(corpus.attribute.classes)))
+    texts["labels.csv"] = classes.rename("label").rename_axis("image_id").to_csv()
+    human = corpus.human[["image_id", "caption"]].reset_index(drop=True)
+    human = human.rename_axis("id").reset_index()
+    texts["human.json"] = json.dumps({"annotations": human.to_dict("records")}, indent=0)
+    if len(corpus.objects):
+        texts["objects.csv"] = corpus.objects.to_csv(index=False)
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (directory / name).write_text(text, encoding="utf-8")
+    return [directory / name for name in texts]
+
+
+@cache
+def _scratch() -> tempfile.TemporaryDirectory:
+    return tempfile.TemporaryDirectory(prefix="relic-example-")
+
+
+def example_files(
+    attribute: str, images: int, corpus: str = "auto", directory: str | Path = ""
+) -> dict:
+    """Arguments of an audit, for want of files of one's own.
+
+    The tutorial's real files where they are and gender is asked; else the embedded corpus, exported
+    to a directory, by default one that goes away with this process.
+    """
+    if corpus_choice(corpus) == "real" and attribute == "gender" and tutorial_files():
+        return tutorial_files()
+    planted = planted_corpus(attribute, images=images)
+    place, names = Path(directory or tempfile.mkdtemp(dir=_scratch().name)), planted.display_names
+    export(planted, place)
+    captions = [f"{names[key]}={place / f'{key}.json'}" for key in planted.captioners]
+    files = {"labels": str(place / "labels.csv"), "human": str(place / "human.json")}
+    return {"captions": captions, **files, "synthetic": True}
+
+
+def tutorial_files() -> dict:
+    """The same for the tutorial's audit under RELIC_DATA; empty where a file is missing."""
+    place = real_directory()
+    if not all((place / file).is_file() for file in (*CAPTIONERS.values(), LABELS, HUMAN)):
+        return {}
+    captions = [f"{name}={place / file}" for name, file in CAPTIONERS.items()]
+    return {"captions": captions, "labels": str(place / LABELS), "human": str(place / HUMAN)}
+
+
+def scale() -> pd.DataFrame:
+    """Recorded LIC of the papers' captioners, linear, by attribute."""
+    from relic.judge.lic import intervals, lic_table
+    from relic.records.serve import recorded
+
+    known = [recorded(attribute=name, classifier="linear") for name in known_attributes()]
+    table = pd.concat(intervals(lic_table(runs)) for runs in known)
+    kept = ["attribute", "captioner", "lic_model", "lic_data", "lic", "low", "high"]
+    return table.rename(columns={"seeds": "n_seeds"})[[*kept, "n_seeds", "n_test"]].round(4)
+
+
+def main() -> None:
+    """Record the scale and the tutorial's audit: numbers only, on all and on unseen test captions."""
+    from relic.auditing.audit import audit
+    from relic.auditing.details import SCALE
+    from relic.records.tables import write_record
+
+    scale().to_csv(SCALE, index=False)
+    if not tutorial_files():
+        raise RelicError(
+            "not all files of the tutorial's audit are there",
+            expected=", ".join((*CAPTIONERS.values(), LABELS, HUMAN)),
+            mend="relic data check DIR tells what is missing",
+        )
+    rows = []
+    for row in (
+        audit(**tutorial_files(), with_accuracy=False).parts[0].tables["lic"].to_dict("records")
+    ):
+        unseen = row.pop("unseen")
+        rows += [row | {"seen": "all"}, row | unseen | {"seen": "unseen"}]
+    print(write_record("audit", "karpathy_test", pd.DataFrame(rows)))
+
+
+if __name__ == "__main__":
+    main()
