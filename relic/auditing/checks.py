@@ -14,7 +14,7 @@ from relic.chapters.learning.fits import Texts, measure, texts
 from relic.chapters.learning.sensitivity import cut, masked, telling_objects
 from relic.chapters.objects import object_names
 from relic.judge.lic import lic_table
-from relic.judge.stats import estimate
+from relic.judge.stats import estimate, shared
 from relic.measure.store import Store
 from relic.records.serve import Runs
 from relic.whole import write_whole
@@ -46,7 +46,7 @@ def checks(audited: Audited, seeds: Sequence[int], store: Store) -> pd.DataFrame
         as_is = own.loc[own["change"] == AS_IS, "lic"]
         for change, table in own.groupby("change", sort=False):
             about = {"captioner": name, "human": human, "change": change}
-            rows.append(about | _row(table, as_is))
+            rows.append(about | _row(table, as_is, shared(audited.ratio)))
     return pd.DataFrame(rows)
 
 
@@ -75,9 +75,9 @@ def _lic(runs: pd.DataFrame, read: Texts, change: str) -> pd.DataFrame:
     return table.assign(change=change)[["captioner", "change", "seed", *MEANS, "lic"]]
 
 
-def _row(table: pd.DataFrame, as_is: pd.Series) -> dict:
-    lic, low, high = estimate(table["lic"]).interval()
-    moved, moved_low, moved_high = estimate(table["lic"] - as_is).interval()
+def _row(table: pd.DataFrame, as_is: pd.Series, rho: float) -> dict:
+    lic, low, high = estimate(table["lic"], rho).interval()
+    moved, moved_low, moved_high = estimate(table["lic"] - as_is, rho).interval()
     row = table[MEANS].mean().to_dict() | {"lic": lic, "low": low, "high": high}
     row |= {"moved": moved, "moved_low": moved_low, "moved_high": moved_high}
     return row | {"n_seeds": len(table)}

@@ -127,6 +127,12 @@ class Audited:
     names: dict[int, str]  # image ids that are no numbers
 
     @property
+    def ratio(self) -> float:
+        """Images of the rarer class for one of the other."""
+        counts = self.corpus.label_counts(self.images).values()
+        return min(counts) / max(counts)
+
+    @property
     def vocabulary(self) -> str:
         """The choice that runs are described with: a file stands in the captioner's place."""
         return self.inputs.vocabulary if self.inputs.vocabulary in VOCABULARIES else "captioner"

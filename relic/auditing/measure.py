@@ -22,8 +22,9 @@ from relic.judge.lic import (
     image_intervals,
     lic_table,
     model_table,
+    shared_by,
 )
-from relic.judge.stats import Interval, estimate, from_spread
+from relic.judge.stats import Interval, estimate, from_spread, shared
 from relic.measure.runs import Run
 from relic.measure.splits import PAPER_SEEDS
 from relic.measure.store import Store
@@ -95,6 +96,7 @@ def measure(audited: Audited, how: Choices, runs: list[Run] | None = None) -> Ta
         chance = permuted.groupby("captioner")["score"].mean()
         if audited.captions_an_image:
             lic = pd.concat([lic_table(own, seen=seen) for seen in (ALL, UNSEEN)])
+            lic["ratio"] = audited.ratio
             rows += _rows(audited, lic, own, chance)
             pairs += _pairs(lic, audited.corpus.captioners)
             by_seed.append(lic)
@@ -128,7 +130,11 @@ def _rows(audited: Audited, lic: pd.DataFrame, runs: Runs, chance: pd.Series) ->
     """One classifier: a row each captioner."""
     rows, captioners = [], audited.corpus.captioners
     images = image_intervals(runs, {name: {name: 1} for name in captioners})
-    proper = {of: estimates(lic_table(runs, of=of)) for of in ("auc", "bits")}
+    proper = (lic_table(runs, of=of).assign(ratio=audited.ratio) for of in ("auc", "bits"))
+    proper, rho = (
+        dict(zip(("auc", "bits"), map(estimates, proper), strict=True)),
+        shared(audited.ratio),
+    )
     spreads = image_spread(runs)
     for name in captioners:
         own = lic[lic["captioner"] == name]
@@ -139,7 +145,7 @@ def _rows(audited: Audited, lic: pd.DataFrame, runs: Runs, chance: pd.Series) ->
         for of, each in proper.items():
             mean, low, high = each[name].interval()
             row |= {f"delta_{of}": mean, f"delta_{of}_low": low, f"delta_{of}_high": high}
-        row["detectable"] = from_spread(0.0, spreads[name], row["n_seeds"]).detectable()
+        row["detectable"] = from_spread(0.0, spreads[name], row["n_seeds"], rho).detectable()
         row["unseen"] = {"n_test": float(unseen["n_test"].mean()), **_judged(unseen)}
         rows.append(row)
     return rows
@@ -147,7 +153,7 @@ def _rows(audited: Audited, lic: pd.DataFrame, runs: Runs, chance: pd.Series) ->
 
 def _judged(splits: pd.DataFrame) -> dict:
     """Both sides' means over splits, LIC with its interval, the verdict."""
-    found = estimate(splits["lic"]).interval()
+    found = estimate(splits["lic"], shared_by(splits)).interval()
     sides = {name: float(splits[name].mean()) for name in ("lic_model", "lic_data")}
     bounds = {"lic": found.mean, "low": found.low, "high": found.high}
     return sides | bounds | {"verdict": verdict(found)}
@@ -171,7 +177,7 @@ def _alone(audited: Audited, runs: Runs, chance: pd.Series) -> list[dict]:
     table, rows = model_table(runs), []
     for name in audited.corpus.captioners:
         every = table[table["captioner"] == name]
-        mean, low, high = estimate(every["lic_model"]).interval()
+        mean, low, high = estimate(every["lic_model"], shared(audited.ratio)).interval()
         row = _about(audited, runs, every, chance)
         row |= {"lic_model": mean, "model_low": low, "model_high": high, "verdict": ALONE}
         rows.append(row | dict.fromkeys(("lic_data", "lic", "low", "high"), np.nan))
@@ -191,7 +197,7 @@ def _about(audited: Audited, runs: Runs, splits: pd.DataFrame, chance: pd.Series
         "n_test": round(splits["n_test"].mean()),
         "n_seeds": len(splits),
         "chance": chance.get(name, np.nan),
-        "auc_low": estimate(sides.get_group("model")["auc"]).interval().low,
+        "auc_low": estimate(sides.get_group("model")["auc"], shared(audited.ratio)).interval().low,
     }
     for of in means:
         row |= {of: means[of].get("model"), f"{of}_human": means[of].get("human", np.nan)}

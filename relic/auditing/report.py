@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from relic.auditing.measure import MARKS
 from relic.errors import RelicError
-from relic.judge.stats import SHARED
+from relic.judge.stats import shared
 from relic.numbers import number, span
 
 SECTIONS = {
@@ -55,7 +55,7 @@ def _templates() -> Environment:
         "explained": partial(_sentence, "explained"),
         "misnamed": partial(_sentence, "misnamed"),
         "MARKS": MARKS,
-        "SHARED": SHARED,
+        "shared": shared,
         "isnan": lambda value: value is None or value != value,
     }
     return made
@@ -100,6 +100,7 @@ def _rendered(audit, part, name: str) -> str:
         captioners=read.corpus.captioners,
         images=len(read.images),
         classes=read.corpus.label_counts(read.images),
+        ratio=read.ratio,
         prefix=f"{part.attribute.name}_" if len(audit.parts) > 1 else "",
         forest=forest(part) if name == "lic" else {},
         first=part is audit.parts[0],

@@ -20,7 +20,7 @@ from relic.chapters.learning.sensitivity import length_matched, objects_masked
 from relic.chapters.resample import image_draws
 from relic.data.captioners import captioners_of, image_sets, registry
 from relic.data.load import load_corpus
-from relic.judge.lic import KIND, estimates, intervals, lic_table
+from relic.judge.lic import KIND, estimates, intervals, lic_table, shared_by
 from relic.judge.stats import Estimate, estimate
 from relic.measure.splits import PAPER_SEEDS
 from relic.page import cells
@@ -45,7 +45,7 @@ def group(captioner: str) -> str:
 def ahead(lic: pd.DataFrame, first: str, second: str = NINE) -> Estimate:
     """Mean LIC of one group less that of another, split by split on the same test images."""
     means = lic.groupby(["seed", lic["captioner"].map(group)])["lic"].mean().unstack()
-    return estimate(means[first] - means[second])
+    return estimate(means[first] - means[second], shared_by(lic))
 
 
 def compared(lic: pd.DataFrame) -> dict[str, Estimate]:
@@ -63,8 +63,8 @@ def prompts(lic: pd.DataFrame) -> pd.DataFrame:
             models[about["model"]][about["prompt"]] = by_seed[about["name"]]
     for model, both in models.items():
         if len(both) == 2:
-            each = {name: estimate(both[name]) for name in ("long", "short")}
-            each["long − short"] = estimate(both["long"] - both["short"])
+            both["long − short"] = both["long"] - both["short"]
+            each = {name: estimate(values, shared_by(lic)) for name, values in both.items()}
             rows.append({"model": model} | in_cells(each))
     return pd.DataFrame(rows)
 

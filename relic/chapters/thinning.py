@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
-from relic.judge.stats import estimate
+from relic.judge.stats import estimate, shared
 from relic.measure.splits import PAPER_SEEDS
 from relic.records.serve import runs
 
@@ -41,7 +41,8 @@ def thinning(
     thin, rows = thinned(full, depths), []
     five, fewer = (_lic_data(each, classifier, seeds) for each in (full, thin))
     for captioner in full.captioners:
-        apart = estimate(fewer[captioner] - five[captioner]).interval()
+        rho = shared(corpus.attribute.ratio)
+        apart = estimate(fewer[captioner] - five[captioner], rho).interval()
         means = five[captioner].mean(), fewer[captioner].mean()
         rows.append((captioner, classifier, *means, *apart, len(seeds), len(full.covered)))
     columns = "captioner classifier five thinned difference low high seeds images".split()

@@ -16,8 +16,7 @@ import pandas as pd
 
 from relic.data.captioners import in_order
 from relic.errors import RelicError
-from relic.judge import stats
-from relic.judge.lic import difference, estimates, mean_over_captioners
+from relic.judge.lic import difference, estimates, mean_over_captioners, shared_by
 from relic.judge.stats import Estimate, Interval, estimate, from_spread, holm
 
 SUPPORTED, REFUTED, UNDECIDED = "supported", "refuted", "undecided"
@@ -149,15 +148,15 @@ def agreement(lic: pd.DataFrame) -> pd.DataFrame:
     captioners that the two surely order oppositely, both intervals excluding 0, of `pairs`.
     """
     parts = {n: p for n, p in lic.groupby("classifier", sort=False) if len(_splits(p)) > 1}
-    rows = []
+    rows, rho = [], shared_by(lic) if len(parts) else 0.0
     for (a, first), (b, second) in combinations(parts.items(), 2):
         x, y = _splits(first), _splits(second)
         names = [n for n in in_order(x.columns) if n in y]
         if len(names) < 3:
             continue
         x, y = x[names], y[names]
-        true = _true_correlation(x, y)
-        apart = [_opposite(x, y, one, two) for one, two in combinations(names, 2)]
+        true = _true_correlation(x, y, rho)
+        apart = [_opposite(x, y, one, two, rho) for one, two in combinations(names, 2)]
         observed = float(np.corrcoef(x.mean(), y.mean())[0, 1])
         counts = sum(apart), len(apart), observed, min(len(x), len(y))
         rows.append((a, b, len(names), *true, *counts))
@@ -184,7 +183,7 @@ def _splits(part: pd.DataFrame) -> pd.DataFrame:
     return part.pivot_table(index="seed", columns="captioner", values="lic").dropna()
 
 
-def _true_correlation(x: pd.DataFrame, y: pd.DataFrame, seed: int = 0) -> Interval:
+def _true_correlation(x: pd.DataFrame, y: pd.DataFrame, rho: float, seed: int = 0) -> Interval:
     """Correlation of the true values over captioners, given the noise of both means, with its interval.
 
     For each possible correlation, means are drawn: true values that vary as much as ours do without
@@ -192,7 +191,7 @@ def _true_correlation(x: pd.DataFrame, y: pd.DataFrame, seed: int = 0) -> Interv
     95 % of the draws; the estimate is the one that puts it at the median. Noise is alike for all
     captioners, so only lengths and the angle of the two vectors matter.
     """
-    noise, free = _noise(x, y), x.shape[1] - 1  # a common shift of all captioners is no order
+    noise, free = _noise(x, y, rho), x.shape[1] - 1  # a common shift of all captioners is no order
     observed = float(np.corrcoef(x.mean(), y.mean())[0, 1])
     true = [v.mean().var() - n for v, n in zip((x, y), np.diag(noise), strict=True)]
     if min(true) <= 0:  # the captioners differ no more than noise does
@@ -212,26 +211,27 @@ def _true_correlation(x: pd.DataFrame, y: pd.DataFrame, seed: int = 0) -> Interv
     return Interval(*(float(np.interp(p, rising, grid)) for p in (0.5, LEVEL, 1 - LEVEL)))
 
 
-def _noise(x: pd.DataFrame, y: pd.DataFrame) -> np.ndarray:
+def _noise(x: pd.DataFrame, y: pd.DataFrame, rho: float) -> np.ndarray:
     """Variances and covariance of the errors of two classifiers' means, of one captioner less all.
 
     Classifiers tested on the same splits err together: without the covariance they look too alike.
+    `rho`: what splits share (`stats.shared`).
     """
     x, y = (v.sub(v.mean(axis=1), axis=0) for v in (x, y))
     free, shared = x.shape[1] - 1, x.index.intersection(y.index)
-    own = [v.var().sum() / free * from_spread(0, 1, len(v)).error ** 2 for v in (x, y)]
+    own = [v.var().sum() / free * from_spread(0, 1, len(v), rho).error ** 2 for v in (x, y)]
     both = 0.0
     if len(shared) > 1:
         a, b = (v.loc[shared] - v.loc[shared].mean() for v in (x, y))
         both = (a * b).to_numpy().sum() / (len(shared) - 1) / free
-        both *= len(shared) / len(x) / len(y) + stats.SHARED
+        both *= len(shared) / len(x) / len(y) + rho
     most = np.sqrt(own[0] * own[1])
     both = float(np.clip(both, -most, most))
     return np.array([[own[0], both], [both, own[1]]])
 
 
-def _opposite(x: pd.DataFrame, y: pd.DataFrame, one: str, two: str) -> bool:
+def _opposite(x: pd.DataFrame, y: pd.DataFrame, one: str, two: str, rho: float) -> bool:
     """Do two classifiers surely order two captioners oppositely?"""
-    apart = [estimate(values[one] - values[two]).interval() for values in (x, y)]
+    apart = [estimate(values[one] - values[two], rho).interval() for values in (x, y)]
     signs = [int(each.low > 0) - int(each.high < 0) for each in apart]
     return signs[0] * signs[1] < 0

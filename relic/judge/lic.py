@@ -13,9 +13,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from relic.data.attribute import load_attribute
 from relic.data.captioners import display_names, in_order
 from relic.errors import RelicError
-from relic.judge.stats import Estimate, Interval, estimate, from_spread, ratio_bootstrap
+from relic.judge.stats import Estimate, Interval, estimate, from_spread, ratio_bootstrap, shared
 from relic.measure.classifiers.base import RECIPES
 
 ALL, UNSEEN, AS_WRITTEN = "all", "unseen", "unseen as written"
@@ -125,13 +126,19 @@ def estimates(lic: pd.DataFrame, quantity: str = "lic") -> dict[str, Estimate]:
     return {name: _estimate(rows, quantity) for name, rows in lic.groupby("captioner", sort=False)}
 
 
+def shared_by(lic: pd.DataFrame) -> float:
+    """What the splits of a table of one attribute share: by its column `ratio`, else the papers' labels."""
+    known = "ratio" in lic
+    return shared(lic["ratio"].iloc[0] if known else load_attribute(lic["attribute"].iloc[0]).ratio)
+
+
 def _estimate(rows: pd.DataFrame, quantity: str) -> Estimate:
     if rows["seed"].notna().all():
-        return estimate(rows[quantity])
+        return estimate(rows[quantity], shared_by(rows))
     row = rows.iloc[0]  # a printed table: mean and standard deviations over its splits
     parts = {"lic_model": ["std_model"], "lic_data": ["std_data"], "lic": ["std_model", "std_data"]}
     spread = float(np.linalg.norm([row[name] for name in parts[quantity]]))
-    return from_spread(float(row[quantity]), spread, int(row["n_seeds"]))
+    return from_spread(float(row[quantity]), spread, int(row["n_seeds"]), shared_by(rows))
 
 
 def difference(lic: pd.DataFrame, first: str, second: str, quantity: str = "lic") -> Estimate:
@@ -141,14 +148,15 @@ def difference(lic: pd.DataFrame, first: str, second: str, quantity: str = "lic"
         found = f"{first if a.empty else second} is not among the captioners"
         raise RelicError(found, expected=", ".join(in_order(lic["captioner"].unique())))
     if a["seed"].notna().all():
-        return estimate((a.set_index("seed")[quantity] - b.set_index("seed")[quantity]).dropna())
+        both = (each.set_index("seed")[quantity] for each in (a, b))
+        return estimate(next(both) - next(both), shared_by(lic))
     return _estimate(a, quantity).minus(_estimate(b, quantity))
 
 
 def mean_over_captioners(lic: pd.DataFrame, quantity: str = "lic") -> Estimate:
     """The mean of the captioners, split by split."""
     if lic["seed"].notna().all():
-        return estimate(lic.groupby("seed")[quantity].mean())
+        return estimate(lic.groupby("seed")[quantity].mean(), shared_by(lic))
     every = list(estimates(lic, quantity).values())
     error = float(np.sqrt(sum(each.error**2 for each in every))) / len(every)
     return Estimate(float(np.mean([e.mean for e in every])), error, every[0].df, every[0].n)

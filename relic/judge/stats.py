@@ -3,7 +3,8 @@
 Runs on random splits of the same images share most of their training images, so their scores vary
 less than those of fresh samples would. Nadeau & Bengio (2003, *Inference for the generalization
 error*, Machine Learning 52) widen the variance of the mean from 1/n to 1/n + n_test/n_train, here 1/9.
-On synthetic corpora that was too narrow: `SHARED` is what `relic calibrate intervals` found instead.
+On synthetic corpora that was too narrow where splits share much of both classes: a balanced split takes
+all of the rarer class and draws the larger one anew. `shared` is what `relic calibrate intervals` found.
 """
 
 import math
@@ -15,7 +16,6 @@ import numpy as np
 from scipy import special
 
 NADEAU_BENGIO = 1 / 9  # one image in ten tests
-SHARED = 0.25  # what splits of the same images share, in units of the variance between them
 ENOUGH = 10  # splits after which more do not narrow an interval
 DRAWS = 2000  # of a bootstrap
 POWER = 0.8  # share of studies that find what is called detectable
@@ -67,10 +67,25 @@ class Estimate(NamedTuple):
         return Estimate(self.mean - other.mean, error, df, min(self.n, other.n))
 
 
-def estimate(values: Iterable[float], shared: float | None = None) -> Estimate:
-    """Mean over repeated splits with an error as Nadeau & Bengio (2003, equation 19) correct it, by `SHARED`.
+def shared(ratio: float) -> float:
+    """What splits of the same images share (ρ), in units of the variance between them.
 
-    `shared`: instead of `SHARED`; 0 for independent values.
+    `ratio`: images of class 1 for one of class 0, so the share of class 0 that a split draws.
+
+    >>> round(shared(1 / 9), 3), round(shared(1), 3)  # one in ten, and classes of one size
+    (0.148, 0.444)
+    """
+    return _rule(ratio)
+
+
+def _rule(ratio: float) -> float:
+    return NADEAU_BENGIO + ratio / 3
+
+
+def estimate(values: Iterable[float], shared: float = NADEAU_BENGIO + 1 / 3) -> Estimate:
+    """Mean over repeated splits with an error as Nadeau & Bengio (2003, equation 19) correct it.
+
+    `shared`: ρ in place of their 1/9, by default that of classes of one size; 0 for independent values.
 
     >>> estimate([1.0, 2.0, 3.0], shared=0).error  # the plain error: 1 / sqrt(3)
     0.5773502691896257
@@ -83,26 +98,25 @@ def estimate(values: Iterable[float], shared: float | None = None) -> Estimate:
     return from_spread(float(known.mean()), float(known.std(ddof=1)), len(known), shared)
 
 
-def from_spread(mean: float, std: float, n: int, shared: float | None = None) -> Estimate:
+def from_spread(mean: float, std: float, n: int, shared: float) -> Estimate:
     """The same from a printed mean and standard deviation over `n` splits.
 
     Splits beyond `ENOUGH` count for nothing: what all share does not go away, and splits that are
     added later must not make an interval narrower than it is.
     """
-    shared = SHARED if shared is None else shared
     count = min(n, ENOUGH) if shared else n
     return Estimate(mean, std * math.sqrt(1 / count + shared), count - 1, n)
 
 
 @contextmanager
-def sharing(shared: float) -> Iterator[None]:
-    """Judge by another `SHARED` for a while: what would the verdicts have been?"""
-    global SHARED
-    before, SHARED = SHARED, shared
+def sharing(rho: float) -> Iterator[None]:
+    """Judge by one ρ whatever the classes for a while: what would the verdicts have been?"""
+    global _rule
+    before, _rule = _rule, lambda _: rho
     try:
         yield
     finally:
-        SHARED = before
+        _rule = before
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:

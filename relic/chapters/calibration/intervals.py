@@ -2,15 +2,16 @@
 
 A corpus has three captioners that differ in gain alone, so they share their LIC_D (five human captions).
 Sizes are those of race and gender (images of class 1), class ratios 1 : 2.2 (the planted gender) and
-1 : 9 (race). The *estimand* is LIC of this classifier trained on so many images, averaged over training
-sets and images: in a setting, the mean of all corpora's estimates. A row a corpus and gain in
+1 : 9 (race); with gender's words also 1 : 1 and 1 : 9, so that ratio and words are told apart. The
+*estimand* is LIC of this classifier trained on so many images, averaged over training sets and
+images: in a setting, the mean of all corpora's estimates. A row a corpus and gain in
 `results/calibration/intervals.csv`: means and standard deviations over the first 3, 10 and 40 splits
-of LIC and of its lead over the captioner without gain, and of every fifth corpus the ten-fold estimate
-with its jackknife error. `fifths.csv` has real captions, five disjoint parts of the images at a time.
+of LIC and of its lead over the captioner without gain, and of some corpora the ten-fold estimate with
+its jackknife error. `fifths.csv` has real captions, five disjoint parts of the images at a time.
 """
 
 from dataclasses import replace
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pandas as pd
@@ -21,21 +22,31 @@ from relic.chapters.learning.curves import real
 from relic.chapters.learning.fits import Rows, class_mean, texts
 from relic.data.corpus import Corpus
 from relic.data.planted import CAPTIONERS, planted_corpus
-from relic.judge.stats import NADEAU_BENGIO, SHARED
+from relic.judge.stats import NADEAU_BENGIO, shared
 from relic.measure.inputs import Reading, usable_labels
 from relic.measure.score import lic_score
 from relic.measure.splits import split
 
 GAINS = (0.0, 0.5, 1.5)
 PLANTED = tuple(replace(CAPTIONERS[0], key=f"gain {g:g}", gain=g) for g in GAINS)
-IMAGES = {"race": {"gender": 3550, "race": 10_950}, "gender": {"gender": 10_700, "race": 33_000}}
+IMAGES = {"race": {"gender": 3550, "race": 10_950, "even": 3550, "uneven": 15_500}}
+IMAGES["gender"] = {"gender": 10_700, "race": 33_000}
 CORPORA = {"race": 500, "gender": 150}  # of each class ratio
-FIRST_SEED, MANY_EVERY = 20_000, 5  # every fifth corpus has forty splits and the jackknife
+FIRST_SEED = 20_000
+THINNED = 150  # corpora of each class ratio that is made by leaving images out
+MANY = {"race": 470, "gender": 230}  # every fifth of so many has forty splits and the jackknife
 SPLITS, FOLDS = (3, 10, 40), 10
 KEYS = ["size", "ratio", "corpus_seed"]
 SETTING = ["size", "class ratio", "gain"]
-RATIOS = {"gender": "1 : 2.2", "race": "1 : 9"}
-OURS, FORMER = f"10 splits, 1/J + {SHARED:g}", "10 splits, 1/J + 1/9"
+RATIOS = {"gender": "1 : 2.2", "race": "1 : 9", "even": "1 : 1", "uneven": "1 : 9, gender's words"}
+CLASSES = {"gender": 0.31 / 0.69, "race": 1 / 9, "even": 1.0, "uneven": 1 / 9}  # class 1 to class 0
+WAYS = {  # what splits share beside 1/J, by the ratio of the classes
+    "1/J": lambda ratio: 0 * ratio,
+    "1/J + 1/9": lambda ratio: NADEAU_BENGIO + 0 * ratio,
+    "1/J + 1/4": lambda ratio: 1 / 4 + 0 * ratio,
+    "1/J + ρ": shared,
+}
+OURS, FORMER = "10 splits, 1/J + ρ", "10 splits, 1/J + 1/9"
 PARTS, PARTITIONS = 5, 4  # of the real images
 FIFTHS = ["attribute", "captioner", "partition"]
 
@@ -45,17 +56,24 @@ def wanted(corpora: int = 0) -> list[tuple]:
     found = []
     for number in range(corpora or CORPORA["race"]):
         done, due = (n * CORPORA["gender"] // CORPORA["race"] for n in (number, number + 1))
-        sizes = ["race", "gender"] if done < due else ["race"]
-        found += [(*setting, FIRST_SEED + number) for setting in product(sizes, RATIOS)]
+        planted = ["gender", "race"]
+        found += [("race", name, FIRST_SEED + number) for name in planted]
+        found += [("gender", name, FIRST_SEED + number) for name in planted if done < due]
+        found += [("race", n, FIRST_SEED + number) for n in ("even", "uneven") if number < THINNED]
     return found
 
 
 def measure(size: str, ratio: str, corpus_seed: int) -> pd.DataFrame:
-    """A row a gain. The class ratio is that of the planted attribute of its name."""
-    images = IMAGES[size][ratio]
-    corpus = planted_corpus(ratio, images=images, seed=corpus_seed, captioners=PLANTED)
-    many, rows = corpus_seed % MANY_EVERY == MANY_EVERY - 1, captions_of(corpus)
-    labels = usable_labels(corpus, Reading("model", PLANTED[0].key), "paired", 0, 0)
+    """A row a gain. The class ratio is that of the planted attribute of its name, or made of gender's."""
+    planted, images = ratio in ("gender", "race"), IMAGES[size][ratio]
+    attribute = ratio if planted else "gender"
+    corpus = planted_corpus(attribute, images=images, seed=corpus_seed, captioners=PLANTED)
+    many = planted and corpus_seed % 5 == 4 and corpus_seed < FIRST_SEED + MANY[size]
+    rows, labels = (
+        captions_of(corpus),
+        usable_labels(corpus, Reading("model", PLANTED[0].key), "paired", 0, 0),
+    )
+    labels = labels if planted else thinned(labels, CLASSES[ratio])
     lic = pd.DataFrame(by_split(labels, rows, SPLITS[-1 if many else -2]))
     table = pd.DataFrame({"gain": GAINS, "true_lic": [corpus.true_lic(p.key).lic for p in PLANTED]})
     lead = lic.sub(lic[0], axis=0)
@@ -74,6 +92,13 @@ def captions_of(corpus: Corpus) -> list[Rows]:
     first, *others = corpus.captioners
     said = [texts(corpus, first), *(texts(corpus, key, indices=()) for key in others)]
     return [Rows(each) for side in (*(s.model for s in said), said[0].human) for each in side]
+
+
+def thinned(labels: pd.Series, ratio: float) -> pd.Series:
+    """The first images of each class, as many as give the ratio of class 1 to class 0."""
+    zeros, ones = labels.value_counts()[[0, 1]]
+    kept = labels.map({0: min(zeros, round(ones / ratio)), 1: min(ones, round(zeros * ratio))})
+    return labels[labels.groupby(labels).cumcount() < kept]
 
 
 def by_split(labels: pd.Series, rows: list[Rows], splits: int, captioners: int = 3) -> np.ndarray:
@@ -140,44 +165,44 @@ def in_fifths(rows: pd.DataFrame) -> pd.DataFrame:
     return count.assign(rho=each["between"] / each["within"] - 1 / 10).reset_index()
 
 
-def _half(rows: pd.DataFrame) -> pd.Series:
-    """0: the corpora that calibrate, 1: those that test; every second of a size and class ratio."""
-    return rows.groupby(["size", "ratio"])["corpus_seed"].rank("dense") % 2
-
-
 def calibrated(rows: pd.DataFrame, by: tuple = ("class ratio",)) -> pd.DataFrame:
-    """ρ of ten splits, on the half of the corpora that calibrates: a mean over sizes and gains.
+    """ρ of ten splits beside that of the rule: a mean over gains and what `by` does not name.
 
     The variance of the mean over corpora in units of the variance over splits, less 1/J; each setting
     counts by its corpora.
     """
-    rows = rows.assign(square=rows["std_10"] ** 2, **{"class ratio": rows["ratio"].map(RATIOS)})
-    each = rows[_half(rows) == 0].groupby(SETTING)
-    each = each.agg(between=("lic_10", "var"), within=("square", "mean"), n=("square", "size"))
+    names, rule = rows["ratio"].map(RATIOS), shared(rows["ratio"].map(CLASSES))
+    rows = rows.assign(square=rows["std_10"] ** 2, rule=rule, **{"class ratio": names})
+    each = rows.groupby(SETTING).agg(
+        between=("lic_10", "var"),
+        within=("square", "mean"),
+        n=("square", "size"),
+        rule=("rule", "mean"),
+    )
     each["rho"] = (each["between"] / each["within"] - 1 / 10) * each["n"]
-    sums = each.groupby(list(by))[["rho", "n"]].sum()
+    sums = each.groupby(list(by)).agg({"rho": "sum", "rule": "mean", "n": "sum"})
     table = sums.assign(rho=sums["rho"] / sums["n"], corpora=sums["n"] // len(GAINS))
     return table.drop(columns="n").reset_index()
 
 
-def candidates(shared: float = SHARED) -> dict[str, tuple[str, str, float, int, int]]:
+def candidates(ratio: pd.Series) -> dict[str, tuple[str, str, pd.Series | float, int, int]]:
     """Name: columns of the mean and the spread, factor of its square, degrees of freedom, fits.
 
-    `shared` is what splits of the same images share, beside 1/J; a fit is one classifier on one split.
+    `ratio`: of the classes, corpus by corpus. A fit is one classifier on one split.
     """
-    found, ways = {}, {"1/J": 0.0, "1/J + 1/9": NADEAU_BENGIO, f"1/J + {shared:g}": shared}
+    found, rho = {}, shared(ratio)
     for n in SPLITS:
-        for way, more in ways.items():
-            found[f"{n} splits, {way}"] = (f"lic_{n}", f"std_{n}", 1 / n + more, n - 1, n)
-        found[f"{n} splits, pooled, {way}"] = (f"lic_{n}", f"pooled_{n}", 1 / n + shared, n - 1, n)
-    found[f"40 splits, 1/10 + {shared:g}"] = ("lic_40", "std_40", 1 / 10 + shared, 9, 40)
-    found[f"lead, 10 splits, {way}"] = ("lead_10", "lead_std_10", 1 / 10 + shared, 9, 10)
-    found["ten folds, jackknife"] = ("lic_folds", "jackknife", 1.0, FOLDS - 1, 55)
+        for way, more in WAYS.items():
+            found[f"{n} splits, {way}"] = (f"lic_{n}", f"std_{n}", 1 / n + more(ratio), n - 1, n)
+        found[f"{n} splits, pooled, {way}"] = (f"lic_{n}", f"pooled_{n}", 1 / n + rho, n - 1, n)
+    found["40 splits, 1/10 + ρ"] = ("lic_40", "std_40", 1 / 10 + rho, 9, 40)
+    found["lead, 10 splits, 1/J + ρ"] = ("lead_10", "lead_std_10", 1 / 10 + rho, 9, 10)
+    found["ten folds, jackknife"] = ("lic_folds", "jackknife", 1.0 + 0 * ratio, FOLDS - 1, 55)
     return found
 
 
-def held(rows: pd.DataFrame, shared: float = SHARED) -> pd.DataFrame:
-    """Every interval of every candidate, on the half of the corpora that tests.
+def held(rows: pd.DataFrame) -> pd.DataFrame:
+    """Every interval of every candidate.
 
     `off`: distance from the estimand in units of the interval's reach, so it holds it up to 1.
     """
@@ -186,11 +211,11 @@ def held(rows: pd.DataFrame, shared: float = SHARED) -> pd.DataFrame:
     for n in SPLITS:
         squares = (rows[f"std_{n}"] ** 2).groupby([rows[key] for key in KEYS])
         rows[f"pooled_{n}"] = np.sqrt(squares.transform("mean"))
-    tested, parts = rows[_half(rows) == 1], []
-    for name, (mean, spread, factor, df, fits) in candidates(shared).items():
-        part, quantity = tested[tested[mean].notna()], mean.split("_")[0]
+    parts = []
+    for name, (mean, spread, factor, df, fits) in candidates(rows["ratio"].map(CLASSES)).items():
+        part, quantity = rows[rows[mean].notna()], mean.split("_")[0]
         part = part[part["gain"] > 0] if quantity == "lead" else part
-        reach = stdtrit(df, 0.975) * np.sqrt(factor) * part[spread]
+        reach = stdtrit(df, 0.975) * np.sqrt(factor[part.index]) * part[spread]
         more = {"above": part[mean] > reach, "width": 2 * reach}
         for column, target in (("off", f"mean_{quantity}"), ("off_true", "true_lic")):
             more[column] = (part[mean] - part[target]).abs() / reach

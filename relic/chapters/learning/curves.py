@@ -14,7 +14,7 @@ from relic.chapters.learning.fits import LINEAR, Rows, halves, measure, texts
 from relic.chapters.thinning import complete_only
 from relic.data.corpus import Corpus
 from relic.data.load import load_corpus
-from relic.judge.lic import lic_table, mean_over_captioners
+from relic.judge.lic import lic_table, mean_over_captioners, shared_by
 from relic.judge.stats import estimate
 from relic.measure.splits import PAPER_SEEDS
 
@@ -97,7 +97,7 @@ def beyond(lic: pd.DataFrame, times: float, upto: float = 1.0) -> pd.DataFrame:
         slope, start = np.polyfit(x[:-1], wide[used].to_numpy().T, 1)
         forecast = pd.Series(start + slope * x[-1], index=wide.index)
         for captioner, part in forecast.groupby(level=0, sort=False):
-            mean, low, high = estimate(part).interval()
+            mean, low, high = estimate(part, shared_by(lic)).interval()
             row = {"captioner": captioner, "form": form, "lic": mean, "low": low, "high": high}
             if wanted in wide:
                 measured = wide.loc[captioner, wanted].mean()
