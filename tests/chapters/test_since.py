@@ -7,9 +7,10 @@ import pytest
 import relic
 from relic import paths
 from relic.chapters import since
-from relic.judge.stats import SHARED
+from relic.judge.stats import shared
 from relic.records.tables import home, read_table
 
+RHO = shared(0.443)  # of gender: 3,301 women, 7,456 men
 KARPATHY = "COCO captions, Karpathy test images"
 
 
@@ -33,7 +34,7 @@ def test_a_group_is_compared_split_by_split():
     table = lic(NIC=[1, 2, 3], SAT=[3, 4, 5], PureT=[1, 1, 1])
     found = since.ahead(table, "COCO")  # means of the nine 2, 3, 4: differences −1, −2, −3
     assert found.mean == pytest.approx(-2)
-    assert found.error == pytest.approx(np.sqrt(1 / 3 + SHARED))
+    assert found.error == pytest.approx(np.sqrt(1 / 3 + RHO))
 
 
 def test_long_and_short_prompts_by_hand():
@@ -47,7 +48,7 @@ def test_drawn_images_are_independent():
     both = since.beside_drawn(lic(NIC=[4, 6], PureT=[0, 0]), lic(NIC=[1, 3]))
     (row,) = both.to_dict("records")  # only what both have
     assert (row["these"], row["drawn"], row["these − drawn"]) == (5, 2, 3)
-    spread = np.sqrt(2 * (1 / 2 + SHARED))
+    spread = np.sqrt(2 * (1 / 2 + RHO))
     assert row["these high"] - 5 == pytest.approx(12.706205 * spread, rel=1e-6)
     assert row["these − drawn high"] - 3 == pytest.approx(4.302653 * spread * np.sqrt(2), rel=1e-6)
 
