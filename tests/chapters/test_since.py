@@ -7,6 +7,7 @@ import pytest
 import relic
 from relic import paths
 from relic.chapters import since
+from relic.chapters.claims import headed
 from relic.judge.stats import shared
 from relic.records.tables import home, read_table
 
@@ -92,7 +93,7 @@ def test_the_leaderboard_follows_from_the_runs(served):
     kept = read_table("since", "leaderboard").astype({"year": str})
     pd.testing.assert_frame_equal(board.reset_index(drop=True), kept, check_dtype=False, rtol=1e-4)
     text = (home("since") / "leaderboard.md").read_text(encoding="utf-8")
-    assert text.endswith(f"\n\n{since.markdown(board)}")
+    assert text.endswith(f"\n\n{since.markdown(headed(board))}")
 
 
 def test_an_audit_of_a_file_is_the_chapters_row(served, real_data, tmp_path, monkeypatch):
