@@ -60,6 +60,8 @@ def main() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+    finally:
+        gc.freeze()  # what is about to end need not be searched for cycles: 0.3 s of an audit
 
 
 if __name__ == "__main__":

@@ -186,10 +186,10 @@ def compute(reads: list[Audited], left_out: dict[str, str], how: Choices) -> Aud
 
 
 def _part(read: Audited, runs: list, how: Choices) -> Part:
-    tables = measure(read, how, runs)
-    tables |= {
+    named = details.naming(read)  # first: its draws are large, and gone before anything is kept
+    tables = measure(read, how, runs) | {
         "words": details.telling_words(read),
-        "naming": details.naming(read),
+        "naming": named,
         "recorded": details.recorded(read),
         "gender_score": details.gender_score(read) if read.inputs.objects else pd.DataFrame(),
     }

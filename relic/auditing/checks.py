@@ -46,10 +46,9 @@ def checks(audited: Audited, seeds: Sequence[int], store: Store) -> pd.DataFrame
         as_is = own.loc[own["change"] == AS_IS, "lic"]
         for change, table in own.groupby("change", sort=False):
             about = {"captioner": name, "human": human, "change": change}
-            rows.append(about | _row(table, as_is, shared(audited.ratio)))
-    found = pd.DataFrame(rows)
-    found.loc[found["change"] == AS_IS, ["moved", "moved_low", "moved_high"]] = np.nan
-    return found
+            before = np.nan if change == AS_IS else as_is
+            rows.append(about | _row(table, before, shared(audited.ratio)))
+    return pd.DataFrame(rows)
 
 
 def _by_split(audited: Audited, name: str, seeds: Sequence[int], indices: range) -> pd.DataFrame:
@@ -77,9 +76,9 @@ def _lic(runs: pd.DataFrame, read: Texts, change: str) -> pd.DataFrame:
     return table.assign(change=change)[["captioner", "change", "seed", *MEANS, "lic"]]
 
 
-def _row(table: pd.DataFrame, as_is: pd.Series, rho: float) -> dict:
+def _row(table: pd.DataFrame, before: pd.Series | float, rho: float) -> dict:
     lic, low, high = estimate(table["lic"], rho).interval()
-    moved, moved_low, moved_high = estimate(table["lic"] - as_is, rho).interval()
+    moved, moved_low, moved_high = estimate(table["lic"] - before, rho).interval()
     row = table[MEANS].mean().to_dict() | {"lic": lic, "low": low, "high": high}
     row |= {"moved": moved, "moved_low": moved_low, "moved_high": moved_high}
     return row | {"n_seeds": len(table)}

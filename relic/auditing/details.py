@@ -84,9 +84,10 @@ def telling_words(audited: Audited, words: int = WORDS) -> pd.DataFrame:
     """
     corpus, classes, rows = audited.corpus, _classes(audited), []
     sizes, (first, second) = np.bincount(classes, minlength=2), corpus.attribute.classes
-    people = [_spaced(texts) for texts in _human(audited)]
+    people = [[f" {c} " for c in texts] for texts in _human(audited)]  # words between spaces
     for name in corpus.captioners:
-        own, raw = _spaced(_read(audited, name)), corpus.captions(name).loc[sampled(audited)]
+        raw = corpus.captions(name).loc[sampled(audited)]
+        own = [f" {c} " for c in _read(audited, name)]
         counts = _counted(own, classes, pairs=True)
         terms = [t for t in counts[0] | counts[1] if counts[0][t] + counts[1][t] >= LEAST]
         table = pd.DataFrame([[each[t] for each in counts] for t in terms], terms, [0, 1])
@@ -116,10 +117,6 @@ def _around(caption: str, term: str, reach: int = 70) -> str:
     if len(caption) <= 3 * reach:
         return caption
     return f"{'…' * (start > 0)}{caption[start:end]}{'…' * (end < len(caption))}"
-
-
-def _spaced(captions: list[str]) -> list[str]:
-    return [f" {caption} " for caption in captions]  # a word stands between spaces
 
 
 def _holding(spaced: list[str], term: str) -> np.ndarray:
@@ -189,8 +186,7 @@ def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
     problem, references = accuracy.java_problem(), accuracy.references_of(audited.corpus)
     kind = accuracy.FALLBACK if problem else accuracy.PTB
     images = sampled(audited, DESCRIBED).intersection(references.index)
-    references = references.loc[images]
-    draws, frames = image_draws(len(images), DRAWS), []
+    references, draws, frames = references.loc[images], image_draws(len(images), DRAWS), []
     for name in audited.corpus.captioners:
         captions = audited.corpus.captions(name).loc[images]
         found = accuracy.score_captions(captions, references, draws, kind, their_way=False)

@@ -110,10 +110,8 @@ def main() -> None:
             expected=", ".join((*CAPTIONERS.values(), LABELS, HUMAN)),
             mend="relic data check DIR tells what is missing",
         )
-    rows = []
-    for row in (
-        audit(**tutorial_files(), with_accuracy=False).parts[0].tables["lic"].to_dict("records")
-    ):
+    rows, found = [], audit(**tutorial_files(), with_accuracy=False)
+    for row in found.parts[0].tables["lic"].to_dict("records"):
         unseen = row.pop("unseen")
         rows += [row | {"seen": "all"}, row | unseen | {"seen": "unseen"}]
     print(write_record("audit", "karpathy_test", pd.DataFrame(rows)))

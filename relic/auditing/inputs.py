@@ -153,9 +153,7 @@ def _audited(inputs: Inputs) -> Audited:
     return assemble(inputs, about, rows, words)
 
 
-@lru_cache(maxsize=8)
-def _captions(file: str) -> Rows:
-    return read_captions(file)  # the same for each attribute
+_captions = lru_cache(maxsize=8)(read_captions)  # the same for each attribute
 
 
 def audited_corpus(inputs: Inputs) -> Corpus:

@@ -299,9 +299,7 @@ def _single(table: Table, values: list) -> list:
         mend = f"choose one; or, if these are reference captions, {HUMAN_INSTEAD}"
         raise table.wrong(several, "with several captions", "one caption an image", mend)
     if lists:
-        table.notes.append(
-            f"{count(len(lists), 'row')} with a list of one caption: the caption taken"
-        )
+        table.notes.append(f"{count(len(lists), 'row')} with a list of one caption: it is taken")
         for i in lists:
             values[i] = values[i][0] if values[i] else None
     return values

@@ -94,9 +94,8 @@ class Table:
             expected = "a whole number, or the name of a file"
             raise self.wrong(found.bad, what, expected, "take these rows out or give them their id")
         if found.from_names:
-            self.notes.append(
-                f"{count(found.from_names, 'row')}: the id is the number in a file name"
-            )
+            rows = count(found.from_names, "row")
+            self.notes.append(f"{rows}: the id is the number in a file name")
         return found.values
 
     def _agree(self, names: list[str]) -> bool:

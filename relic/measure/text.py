@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from functools import cache, lru_cache
+from sys import intern
 
 from relic.data.attribute import SPACES, SPACY, TREEBANK, WORDS, Attribute
 from relic.data.corpus import UNKNOWN
@@ -27,7 +28,8 @@ def tokenize(caption: str) -> tuple[str, ...]:
     """
     body, stop = (caption[:-1], ".") if caption.endswith(".") else (caption, "")
     if _PLAIN.fullmatch(body):
-        return (*body.split(), stop) if stop else tuple(body.split())
+        tokens = map(intern, body.split())  # one string a word: captions repeat their words
+        return (*tokens, stop) if stop else tuple(tokens)
     from nltk.tokenize import word_tokenize  # two seconds, which `relic --help` need not wait
 
     return tuple(word_tokenize(caption, language="english", preserve_line=True))
@@ -80,14 +82,15 @@ def masked_captions(
     >>> masked_captions(["A man waltzing"], load_attribute("gender"), vocabulary={"a"})
     ['a genderword <unk>']
     """
-    mask, split = mask_token or about.mask_token, tokenizer(about.tokenizer)
+    mask, hidden = mask_token or about.mask_token, about.masked_words
+    split = tokenizer(about.tokenizer)
     kept = None if vocabulary is None else frozenset(vocabulary) | {mask}
 
     @cache
     def read(caption: str) -> str:
         tokens = split(caption.lower() if lowercase else caption)
-        masked = [mask if token in about.masked_words else token for token in tokens]
-        return " ".join(t if kept is None or t in kept else unknown for t in masked)
+        masked = [mask if token in hidden else token for token in tokens]
+        return " ".join(masked if kept is None else [t if t in kept else unknown for t in masked])
 
     return [read(caption) for caption in captions]
 

@@ -27,8 +27,8 @@ def telling_objects(corpus: Corpus, n: int = TELLING) -> list[str]:
     An object counts where any human caption of the image names it.
     """
     images = corpus.human[corpus.human["image_id"].isin(corpus.labels.index)]
-    named = pd.DataFrame(object_table(images["caption"]).astype(float), columns=object_names())
-    named = named.groupby(images["image_id"].to_numpy()).max()
+    named = pd.DataFrame(object_table(images["caption"]), columns=object_names())
+    named = named.groupby(images["image_id"].to_numpy()).max().astype(float)
     by_class = named.groupby(corpus.labels.loc[named.index].to_numpy()).mean()
     bits = _entropy(by_class.mean()) - by_class.apply(_entropy, axis=1).mean()
     return list(bits.sort_values(ascending=False).index[:n])

@@ -82,9 +82,8 @@ class Linear:
         return self
 
     def logits(self, captions) -> np.ndarray:
-        return (
-            self._matrix(*joined_terms(captions)) @ self.coefficients[:-1] + self.coefficients[-1]
-        )
+        rows, weights = self._matrix(*joined_terms(captions)), self.coefficients
+        return rows @ weights[:-1] + weights[-1]
 
     def weights(self) -> dict[str, float]:
         """Weight of each word and word pair; above 0 it speaks for class 1."""
