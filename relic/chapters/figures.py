@@ -44,8 +44,9 @@ def forest(
     """Means with 95 % intervals, a row each captioner: `table` as `relic.intervals` gives it.
 
     `series`: a column whose values are told apart by colour and marker, the first filled. `papers`: a
-    frame with `captioner, lic`, drawn as grey ticks; with the column `series` too, as pale bars in its
-    colours. `margin`: a dashed line, where less is no difference.
+    frame with `captioner, lic`, drawn as ticks: pale, in the colours of `series`, where they share its
+    values; else grey, or by `classifier` where there are several. `margin`: a dashed line, where less
+    is no difference.
     """
     kinds = list(table[series].unique()) if series else [""]
     rows = list(dict.fromkeys(table[row]))
@@ -55,9 +56,12 @@ def forest(
     looks = captioner_looks(kinds).values() if series == "captioner" else looks
     height = max(1.8, 0.3 * len(rows) * max(1, 0.55 * sharing) + 1.0)
     _, axes = plt.subplots(figsize=(5.2, height))
-    beside = papers is not None and series in papers  # papers beside each of the series
-    if papers is not None and not beside:
-        _printed(axes, papers, row, rows, value, 0, color="grey", label="papers")
+    beside = papers is not None and series in papers and papers[series].isin(kinds).any()
+    by = [] if papers is None or beside else list(papers.groupby("classifier", sort=False))
+    for at, (name, part) in enumerate(by):
+        look = {"color": PALETTE[(len(kinds) + at) % 10], "label": f"papers, {name}"}
+        look = look if len(by) > 1 else {"color": "grey", "label": "papers"}
+        _printed(axes, part, row, rows, value, 0, marker="|x+"[at % 3], **look)
     for kind, shift, look in zip(kinds, shifts, looks, strict=True):
         part = table[table[series] == kind] if series else table
         if beside:
@@ -65,7 +69,7 @@ def forest(
             _printed(axes, own, row, rows, value, shift, color=look["color"], alpha=0.5)
         at = np.array([rows.index(name) + shift for name in part[row]])
         axes.hlines(at, part["low"], part["high"], color=look["color"], lw=1.6)
-        mark = {"mfc": look["color"] if kind == kinds[0] else "white", "label": str(kind)}
+        mark = {"mfc": look["color"] if kind == kinds[0] else "white", "label": str(kind) or "ours"}
         axes.plot(part[value], at, ls="", ms=5, **look, **mark)
     if zero is not None:
         axes.axvline(zero, color="black", lw=0.8)
@@ -75,18 +79,19 @@ def forest(
         axes.axvline(margin, color="grey", lw=0.8, ls="--")
     axes.set_yticks(range(len(rows)), rows, fontsize=9)
     axes.set(xlabel=xlabel, ylim=(len(rows) - 0.5, -0.5))
-    shown = len(kinds) * (len(kinds) > 1) + (papers is not None and not beside)
+    shown = len(kinds) * (len(kinds) > 1) + len(by)
     if shown:
         below = {"loc": "upper center", "bbox_to_anchor": (0.4, -0.5 / height)}
         axes.legend(**below, ncols=min(3, shown))
     return axes
 
 
-def _printed(axes, papers: pd.DataFrame, row: str, rows: list, value: str, shift: float, **look):
-    """Printed values as upright bars on the rows of a forest."""
+def _printed(axes, papers, row: str, rows: list, value: str, shift: float, marker="|", **look):
+    """Printed values on the rows of a forest, upright bars by default."""
     known = papers[papers[row].isin(rows)]
     at = [rows.index(name) + shift for name in known[row]]
-    axes.plot(known[value], at, "|", ms=9, mew=1.6, zorder=1, **look)
+    ticks = {"ls": "", "ms": 9 if marker == "|" else 6, "mew": 1.6, "zorder": 1}
+    axes.plot(known[value], at, marker=marker, **ticks, **look)
 
 
 @plt.rc_context(STYLE)

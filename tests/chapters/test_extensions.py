@@ -6,9 +6,12 @@ import pytest
 
 import relic
 from relic.chapters import extensions
+from relic.data.attribute import load_attribute
 from relic.data.planted import planted_corpus
-from relic.judge.stats import SHARED
+from relic.judge.stats import shared
 from relic.records.serve import Runs
+
+SHARED = shared(load_attribute("age").ratio)
 
 
 def run(side, score, seed=0, captioner="oscar", **more):
@@ -88,10 +91,11 @@ def test_judged_says_who_decides():
         )
 
     table = extensions.judged({"both": lic(44.0, 40.0), "one": lic(44.0, 55.0)})
-    assert table["verdict"].tolist() == ["supported", "refuted"]
+    assert table["verdict"].tolist() == ["✓ supported", "✗ refuted"]
     assert table["rests on"].tolist() == ["OSCAR", "SAT"]
     assert table["surely"].tolist() == ["2 of 2", "1 of 2"]
     assert table["LIC"].tolist() == pytest.approx([6.1, -4.9])
+    assert list(table)[:3] == ["captions", "verdict", "surely"]  # seen first on a narrow screen
 
 
 def test_the_mean_of_folds_is_as_wide_as_its_captioners():
