@@ -147,9 +147,8 @@ def agreement(lic: pd.DataFrame) -> pd.DataFrame:
     (`_true_correlation`). `observed`: the correlation of the means as they are. `opposite`: pairs of
     captioners that the two surely order oppositely, both intervals excluding 0, of `pairs`.
     """
-    parts = {
-        n: p for n, p in lic.groupby("classifier") if len(_splits(p)) > 1
-    }  # the same draws everywhere
+    # in order of names: the same pair has the same draws on every page
+    parts = {n: p for n, p in lic.groupby("classifier") if len(_splits(p)) > 1}
     rows, rho = [], shared_by(lic) if len(parts) else 0.0
     for (a, first), (b, second) in combinations(parts.items(), 2):
         x, y = _splits(first), _splits(second)
