@@ -16,7 +16,7 @@ STYLE |= {"legend.frameon": False, "legend.fontsize": 9, "svg.hashsalt": "relic"
 HUMAN_COLOUR = "#000000"  # drawn in the colour of the page's text
 MARKERS = "osD^vPX*h<>p"
 # seaborn's colour-blind palette, its light colours darkened: 3 : 1 on a white page and on a dark one
-PALETTE = "#0173b2 #c87f00 #029e73 #d55e00 #c46fb4 #a9713f #c2477f #808080 #7f7400 #2a8fcb".split()
+PALETTE = "#0173b2 #c87f00 #029e73 #c46fb4 #d55e00 #a9713f #c2477f #808080 #7f7400 #2a8fcb".split()
 
 
 def captioner_looks(captioners) -> dict[str, dict]:
