@@ -69,8 +69,8 @@ class Page:
         estimate = span(verdict.estimate, verdict.low, verdict.high, decimals)
         self.html(
             f'<div class="relic-verdict {verdict.word}"><p><strong>{verdict.symbol} {verdict.word}</strong> '
-            f"{_text(verdict.claim)}</p><p>{_text(verdict.whose)}: {estimate}{several} "
-            f"<span>· {_text(about)}, {count(verdict.seeds, 'split')}{n_test}</span></p></div>"
+            f"{_text(verdict.claim)} <span>· {_text(about)}</span></p><p>{_text(verdict.whose)}: "
+            f"{estimate}{several} <span>· {count(verdict.seeds, 'split')}{n_test}</span></p></div>"
         )
 
     def provenance(self, *corpora) -> None:
