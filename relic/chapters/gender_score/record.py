@@ -194,18 +194,23 @@ def examples(prior, encoder) -> pd.DataFrame:
 
 
 def count_check(captions: pd.Series, captioner: str = "Vilbert") -> pd.DataFrame:
-    """Two ways to count captions about men and women, beside the counts of table 5."""
-    printed = published("gender_estimation")
-    printed = printed[printed["method"] == COUNTED].set_index("captioner")
-    tokens = [set(tokenize(caption.lower())) for caption in captions]
-    ways = {
-        "the words man, woman": {p: sum(p in words for words in tokens) for p in PERSONS[1:]},
-        "any gender word of our list": formula.cooccurrence(captions),
-        f"published, {captioner}": printed.loc[captioner, list(PERSONS[1:])].to_dict(),
-    }
-    table = pd.DataFrame(ways.values()).assign(counted=list(ways), captions=len(captions))
-    to_m = formula.ratio_to_men(table["man"], table["woman"])
-    return table.assign(to_m=to_m)[["counted", "man", "woman", "to_m", "captions"]]
+    """Two ways to count captions about men and women, of all and by object, beside tables 5 and 4."""
+    tokens, rows = [set(tokenize(caption.lower())) for caption in captions], []
+    for word in ("", *tables.OBJECTS):
+        kept = [word in words or not word for words in tokens]
+        said = [words for words, keep in zip(tokens, kept, strict=True) if keep]
+        ways = {
+            "the words man, woman": {p: sum(p in words for words in said) for p in PERSONS[1:]},
+            "any gender word of our list": formula.cooccurrence(captions[kept]),
+        }
+        about = {"object": word or "any", "captions": len(said)}
+        rows += [{"counted": way} | about | counts for way, counts in ways.items()]
+    table = pd.DataFrame(rows).assign(to_m=lambda t: formula.ratio_to_men(t["man"], t["woman"]))
+    printed = [published(name) for name in ("gender_estimation", "object_bias_ratio")]
+    printed = pd.concat(printed).query("method == @COUNTED and captioner == @captioner")
+    printed = printed.assign(counted=f"published, {captioner}").fillna({"object": "any"})
+    columns = ["counted", "object", "man", "woman", "to_m", "captions"]
+    return pd.concat([table, printed], ignore_index=True).reindex(columns=columns)
 
 
 def choice_agreement(scores: pd.DataFrame) -> pd.DataFrame:
