@@ -12,7 +12,7 @@ from relic.chapters.gender_score import score as formula
 from relic.chapters.gender_score import tables
 from relic.chapters.gender_score.prior import GEMMA, NGRAM, load_prior
 from relic.chapters.gender_score.score import THRESHOLD
-from relic.chapters.gender_score.tables import COUNTED, SCORE
+from relic.chapters.gender_score.tables import SCORE
 from relic.chapters.gender_score.vectors import DEBIASED, GLOVE, MINILM, WORD2VEC, load_encoder
 from relic.chapters.gender_score.wording import PERSONS
 from relic.data.corpus import Corpus
@@ -193,24 +193,19 @@ def examples(prior, encoder) -> pd.DataFrame:
     return frame.drop(columns="caption").assign(prior=prior.name, encoder=encoder.name)
 
 
-def count_check(captions: pd.Series, captioner: str = "Vilbert") -> pd.DataFrame:
-    """Two ways to count captions about men and women, of all and by object, beside tables 5 and 4."""
-    tokens, rows = [set(tokenize(caption.lower())) for caption in captions], []
+def count_check(captions: pd.Series) -> pd.DataFrame:
+    """Two ways to count captions about men and women, of all and by object: what do tables 5 and 4 count?"""
+    tokens, rows = captions.map(lambda caption: set(tokenize(caption.lower()))), []
     for word in ("", *tables.OBJECTS):
-        kept = [word in words or not word for words in tokens]
-        said = [words for words, keep in zip(tokens, kept, strict=True) if keep]
+        said = tokens[[word in words or not word for words in tokens]]
         ways = {
             "the words man, woman": {p: sum(p in words for words in said) for p in PERSONS[1:]},
-            "any gender word of our list": formula.cooccurrence(captions[kept]),
+            "any gender word of our list": formula.cooccurrence(captions[said.index]),
         }
         about = {"object": word or "any", "captions": len(said)}
         rows += [{"counted": way} | about | counts for way, counts in ways.items()]
-    table = pd.DataFrame(rows).assign(to_m=lambda t: formula.ratio_to_men(t["man"], t["woman"]))
-    printed = [published(name) for name in ("gender_estimation", "object_bias_ratio")]
-    printed = pd.concat(printed).query("method == @COUNTED and captioner == @captioner")
-    printed = printed.assign(counted=f"published, {captioner}").fillna({"object": "any"})
-    columns = ["counted", "object", "man", "woman", "to_m", "captions"]
-    return pd.concat([table, printed], ignore_index=True).reindex(columns=columns)
+    table = pd.DataFrame(rows)
+    return table.assign(to_m=formula.ratio_to_men(table["man"], table["woman"]))
 
 
 def choice_agreement(scores: pd.DataFrame) -> pd.DataFrame:
