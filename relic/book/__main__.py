@@ -8,7 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from relic import paths
-from relic.book import book, options
+from relic.book import book, options, pdf
 from relic.book.depends import notebook_files
 from relic.book.execute import execute
 from relic.book.profiles import load_profile, notebooks
@@ -48,6 +48,8 @@ def build(chosen) -> int:
         raise RelicError(found, mend=f"relic data fetch {data}")
     if data:
         os.environ[paths.DATA_SETTING] = str(data)  # notebooks run in another directory
+    if chosen.pdf:
+        pdf.browser()  # an error now, not after the build
     sets = [*(["corpus=real"] if chosen.data else []), *chosen.sets]
     available = notebooks()
     wanted = load_profile(chosen.profile, available, sets, chosen.only)
@@ -84,6 +86,8 @@ def execute_and_compile(chosen, wanted: dict, every: list[str], directory: Path)
         return 1
     where = os.path.relpath(paths.HTML)
     print(f"the book: {where}/index.html   serve it: python3 -m http.server --directory {where}")
+    if chosen.pdf:
+        print(f"printed:  {os.path.relpath(pdf.print_book(paths.BUILD / 'stage'))}")
     return 1 if failures else 0
 
 

@@ -52,6 +52,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--keep-going", action="store_true", help="go on after a failed notebook, and publish")
     add("--fresh", action="store_true", help="execute everything again")
     add("--why", action="store_true", help="say why each step ran or was skipped")
+    add("--pdf", action="store_true", help="also print the book: one PDF; needs Chromium")
     add("--test", action="store_true", help="lint and test instead; the rest goes to pytest")
     add("--quick", action="store_true", help="with --test: no builds, browsers, real captions")
     found = options.parse_args(arguments)

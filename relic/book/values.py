@@ -22,12 +22,13 @@ from relic.data.captioners import corpus_name
 from relic.errors import RelicError
 from relic.judge import stats
 from relic.judge.claims import MARGIN, PAIRS, SUPPORTED, SYMBOLS
-from relic.judge.lic import RECIPES, labelled
+from relic.judge.lic import AS_WRITTEN, RECIPES, labelled
 from relic.measure.store import Store
 from relic.page import figure_html, table_html
 from relic.records import grid
 from relic.records.evidence import MAIN, OURS, PAPERS, SHEET
 from relic.records.runs import UNCHANGED, own_frame, read_recorded
+from relic.records.serve import Runs
 from relic.records.tables import read_table
 
 ATTRIBUTES = ("gender", "race", "age")
@@ -53,13 +54,14 @@ def values() -> dict:
         "lic": {name: levels(table) for name, table in lic.items()},
         "unseen": {name: unseen(name) for name in ("gender", "race")},
         "lstm": {f"claim{n}": _verdict(verdicts, n, "gender", "lstm") for n in "24"},
-        "learned": {name: learned(name) for name in (MAIN, "lstm")},
-        "curve": {name: curve(name) for name in ("gender", "race")},
+        "learned": {a: {c: learned(a, c) for c in (MAIN, "lstm")} for a in ("gender", "race")},
+        "hangs": hangs(),
+        "curve": {"gender": curve("gender")},
         "since": newer(),
         "verdicts": {"matrix": matrix(verdicts)} | former_rule(verdicts),
         "permuted": {"gender": levels(_lic("gender", labels="permuted"))},
         "papers": papers(verdicts),
-        "calibration": calibration(verdicts),
+        "calibration": calibration(verdicts, lic),
         "record": record(progress),
         "done": done(progress),
         "cost": cost(runs),
@@ -127,7 +129,9 @@ def unseen(attribute: str) -> dict:
     """The same on captions that training did not hold, LIC_D on the same test images."""
     lic = _lic(attribute, seen="unseen")
     judged, lead = relic.amplification(lic), relic.equalizer(lic)
+    written = _lic(attribute, seen=AS_WRITTEN)
     return levels(lic) | {
+        "written": relic.mean_over_captioners(written),
         "grouped": mean_of_folds(_lic(attribute, split="grouped")),
         "surely": judged.surely,
         "lead": (lead.estimate, lead.low, lead.high),
@@ -164,11 +168,40 @@ def landing() -> dict:
     }
 
 
-def learned(classifier: str) -> dict:
-    """How well a classifier orders captions by gender on either side (AUC), and its mean LIC."""
-    runs = relic.recorded(attribute="gender", classifier=classifier, recipe=RECIPES[classifier])
+def learned(attribute: str, classifier: str) -> dict:
+    """How well a classifier orders captions by class on either side (AUC), and its mean LIC."""
+    runs = _runs(attribute, classifier)
     auc = runs.frame.groupby("side")["auc"].mean()
     return {**auc, "lic": relic.mean_over_captioners(relic.lic_table(runs))}
+
+
+def _runs(attribute: str, classifier: str = MAIN, **choices) -> Runs:
+    recipe = RECIPES[classifier]
+    return relic.recorded(attribute=attribute, classifier=classifier, recipe=recipe, **choices)
+
+
+def hangs() -> dict:
+    """Claim 2 by other scores, captions, vocabularies and classifiers: how many surely amplify."""
+    rows = []
+    for name in ("gender", "race"):
+        runs, words = _runs(name), {"frequent human words": "human-top-n", "all words": "none"}
+        tables = {f"linear, {of}": lic for of, lic in scores.score_tables(runs).items()}
+        tables["linear, unseen captions"] = relic.lic_table(runs, seen="unseen")
+        for label, vocabulary in words.items():
+            tables[f"linear, {label}"] = _lic(name, vocabulary=["", vocabulary])
+        for classifier in ("lstm", "bert-pre"):
+            lic = relic.lic_table(_runs(name, classifier))
+            tables[lic["classifier"].iloc[0]] = lic
+        for label, lic in tables.items():
+            judged, mean = relic.amplification(lic), relic.mean_over_captioners(lic).interval()
+            surely = f"{judged.surely} of {judged.captioners}"
+            row = {"attribute": name, "by": label, "surely": surely, "splits": judged.seeds}
+            rows.append(row | dict(zip(("mean", "low", "high"), mean, strict=True)))
+    table = pd.DataFrame(rows)
+    caption = "COCO captions: captioners that surely amplify (Holm), and the mean over captioners in percent, by how it is measured. The first row of each attribute is primary; the rest is sensitivity."
+    fewest = table.loc[table["surely"].groupby(table["attribute"]).idxmin()].set_index("attribute")
+    least = {a: {"surely": row["surely"], "by": row["by"]} for a, row in fewest.iterrows()}
+    return {"table": _table(table, "hangs.csv", caption)} | least
 
 
 def curve(attribute: str) -> dict:
@@ -185,11 +218,16 @@ def newer() -> dict:
     lic = _lic("gender", corpus=corpus_name("Karpathy test"))
     group = lic["captioner"].map(since.group)
     judged = relic.amplification(lic[group == "COCO"])
+    llava = read_table("since", "length").query(
+        "captioner == 'LLaVA, long prompt' and attribute == 'gender'"
+    )
+    llava["ends"] = llava["length"].map({"as written": "long", "same length": "cut"})
     return {
         "less": since.ahead(lic, "COCO"),
         "surely": f"{judged.surely} of {judged.captioners}",
         "control": relic.mean_over_captioners(lic[group == since.CONTROL]),
         "n_test": round(lic["n_test"].mean()),
+        "llava": {name: relic.mean_over_captioners(part) for name, part in llava.groupby("ends")},
     }
 
 
@@ -255,6 +293,15 @@ def papers(verdicts: pd.DataFrame) -> dict:
     gap = wide[["hirota2022", "turk2023"]].rsub(wide["relic2023"], axis=0).mul(-1).stack()
     unseen_captions = relic.published("unseen_captions").set_index("captioner")
     lead = unseen_captions.loc[EQUALIZER] - unseen_captions.loc[NIC_PLUS]
+    theirs = {
+        "split": "upstream",
+        "batching": ["", "packed"],
+        "captioner": ["nic_plus", "nic_equalizer"],
+    }
+    again = {
+        c: relic.model_table(_runs("gender", c, **theirs), seen=AS_WRITTEN) for c in (MAIN, "lstm")
+    }
+    again = {c: relic.difference(t, EQUALIZER, NIC_PLUS, "lic_model") for c, t in again.items()}
     race = verdicts.query("claim == '2' and attribute == 'race' and source in @PAPERS")
     held = race.loc[race["word"] == SUPPORTED, "classifier"]
     return {
@@ -264,38 +311,65 @@ def papers(verdicts: pd.DataFrame) -> dict:
         "bert_pre_gap": f"{relic.number(gap.min())} to {relic.number(gap.max())}",
         "lead": lead["lic_m"] - lead["difference"],
         "lead_unseen": lead["lic_m"],
+        "lead_again": again,
     }
 
 
-def calibration(verdicts: pd.DataFrame) -> dict:
+def _surely(lic: dict[str, pd.DataFrame]) -> dict[str, int]:
+    return {name: relic.amplification(table).surely for name, table in lic.items()}
+
+
+def calibration(verdicts: pd.DataFrame, lic: dict[str, pd.DataFrame]) -> dict:
     """How often our interval holds what it should, on synthetic corpora; what it changed."""
     corpora = read_table("calibration", "intervals")
     held = candidates.held(corpora)
     table = candidates.summary(held).set_index("interval")
     ours, former = (table.loc[name] for name in (candidates.OURS, candidates.FORMER))
     none = candidates.coverage(held[held["gain"] == 0], []).set_index("interval")
-    rho = zip(("even", "uneven"), candidates.calibrated(corpora)["rho"], strict=True)
+    gains = candidates.coverage(held[held["interval"] == candidates.OURS], ["gain"])
+    setting = held.query("size == 'race' and `class ratio` == '1 : 9' and gain == 0.5")
+    power = candidates.coverage(setting, []).set_index("interval").loc[candidates.OURS]
+    true = corpora.query("ratio == 'race' and gain == 0.5")["true_lic"].mean()
+    rho = candidates.calibrated(corpora)
+    rho.columns = ["class ratio", "ρ measured", "ρ of the rule", "corpora"]
     fifths = candidates.in_fifths(read_table("calibration", "fifths")).set_index("attribute")["rho"]
+    counts = {"ρ = 1/9 + ratio/3": _surely(lic)}
+    for name, value in {"ρ = 1/9": stats.NADEAU_BENGIO, "ρ = 1/4": 0.25}.items():
+        with stats.sharing(value):
+            counts[name] = _surely(lic)
     with stats.sharing(stats.NADEAU_BENGIO):
         before = verdicts.assign(former=relic.judge_all()["word"])
+    counts = pd.DataFrame(counts).T.rename_axis("interval").reset_index()
+    by_rule = "Captioners that surely amplify (Holm), COCO captions, linear, by what splits are taken to share."
     return {
         "corpora": len(corpora) // len(candidates.GAINS),
         "covers": tuple(ours[["holds the mean", "low", "high"]]),
+        "by_gain": f"{gains['holds the mean'].min():.1f} to {gains['holds the mean'].max():.1f}",
         "least": f"{ours['least']:.0f}",
         "most": f"{ours['greatest']:.0f}",
         "former": f"{former['least']:.0f} to {former['greatest']:.0f}",
         "falsely": none.loc[candidates.OURS, "above 0"],
-        "shared": f"{stats.SHARED:g}",
-        "rho": {name: f"{value:.2f}" for name, value in rho},
+        "power": {"true": true, "found": f"{power['above 0']:.0f} %"},
+        "rho": _table(
+            rho, "shared.csv", "What splits share (ρ) on synthetic corpora, ten splits, linear.", 2
+        ),
         "real": {name: f"{value:.2f}" for name, value in fifths.items()},
+        "rule": {name: f"{_rho(name):.2f}" for name in fifths.index},
+        "surely": _table(counts, "surely.csv", by_rule),
         **_changed(before, "interval_changes.csv", "Verdicts that the interval changed"),
     }
 
 
+def _rho(attribute: str) -> float:
+    return stats.shared(relic.load_attribute(attribute).ratio)
+
+
 def direction() -> dict:
     """Women named as men, and BiasAmp at equal object rates."""
-    named = read_table("direction", "gender_naming").set_index("captioner")
-    named = named.query("label == 'Female' and outcome == 'wrong'")
+    naming = read_table("direction", "gender_naming").set_index("captioner")
+    named = naming.query("label == 'Female' and outcome == 'wrong'")
+    silent = naming.query("label == 'Female' and outcome == 'neutral'")["value"]
+    men = naming.query("label == 'Male' and outcome == 'right'")["value"]
     rates = read_table("direction", "gender_amplification")
     rates = rates[rates["captioner"].isin(NINE)]
     above = {name: each["low"] > 0 for name, each in rates.groupby("direction")}
@@ -304,6 +378,8 @@ def direction() -> dict:
         "nic_plus": tuple(named.loc[NIC_PLUS, ["value", "low", "high"]]),
         "equalizer": tuple(named.loc[EQUALIZER, ["value", "low", "high"]]),
         "women": int(named.loc[EQUALIZER, "n"]),
+        "silent": f"{silent[NIC_PLUS]:.0f} to {silent[EQUALIZER]:.0f} %",
+        "men": f"{men[NIC_PLUS]:.0f} to {men[EQUALIZER]:.0f} %",
         "above_0": above["A→T, equal rates"],
         "plain_above_0": above["A→T"],
     }
@@ -319,7 +395,11 @@ def gender_score() -> dict:
     ratios = ratios[ratios["prior"].str.startswith("3-gram")]
     both = ratios.merge(relic.intervals(_lic("gender")), on="captioner")
     rho, low, high, _ = stats.rank_correlation(both["to_m"], both["lic"]).values()
-    return {"prior": f"{alone.min():.0f} to {alone.max():.0f} %", "rho": (rho, low, high, 2)}
+    return {
+        "prior": f"{alone.min():.0f} to {alone.max():.0f} %",
+        "rho": (rho, low, high, 2),
+        "ratios": f"{both['to_m'].min():.3f} to {both['to_m'].max():.3f}",
+    }
 
 
 def record(progress: pd.DataFrame) -> dict:

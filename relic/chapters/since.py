@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from relic.chapters.accuracy.scores import METRICS, accuracy
+from relic.chapters.claims import headed
 from relic.chapters.datacard import label_counts
 from relic.chapters.direction.measure import SILENT, gather, naming
 from relic.chapters.extensions import in_cells, side_by_side, wide
@@ -193,7 +194,7 @@ def main() -> None:
     table, file = board(served), home(RECORD) / "leaderboard.md"
     write_record(RECORD, "leaderboard", table)
     words, _, _ = file.read_text(encoding="utf-8").partition("\n|")  # these stay
-    write_whole(file, f"{words}\n{markdown(table)}")
+    write_whole(file, f"{words}\n{markdown(headed(table))}")
 
 
 if __name__ == "__main__":

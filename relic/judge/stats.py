@@ -19,6 +19,7 @@ NADEAU_BENGIO = 1 / 9  # one image in ten tests
 ENOUGH = 10  # splits after which more do not narrow an interval
 DRAWS = 2000  # of a bootstrap
 POWER = 0.8  # share of studies that find what is called detectable
+_instead: float | None = None  # ρ while `sharing`
 
 
 class Interval(NamedTuple):
@@ -75,11 +76,7 @@ def shared(ratio: float) -> float:
     >>> round(shared(1 / 9), 3), round(shared(1), 3)  # one in ten, and classes of one size
     (0.148, 0.444)
     """
-    return _rule(ratio)
-
-
-def _rule(ratio: float) -> float:
-    return NADEAU_BENGIO + ratio / 3
+    return NADEAU_BENGIO + ratio / 3 if _instead is None else _instead
 
 
 def estimate(values: Iterable[float], shared: float = NADEAU_BENGIO + 1 / 3) -> Estimate:
@@ -111,12 +108,12 @@ def from_spread(mean: float, std: float, n: int, shared: float) -> Estimate:
 @contextmanager
 def sharing(rho: float) -> Iterator[None]:
     """Judge by one ρ whatever the classes for a while: what would the verdicts have been?"""
-    global _rule
-    before, _rule = _rule, lambda _: rho
+    global _instead
+    _instead = rho
     try:
         yield
     finally:
-        _rule = before
+        _instead = None
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:

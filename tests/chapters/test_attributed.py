@@ -13,10 +13,12 @@ from relic.chapters.attribution.tables import FEWEST, examples, scores, words
 from relic.data.attribute import load_attribute
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
-from relic.judge.stats import SHARED
+from relic.judge.stats import shared
 from relic.measure.runs import Run, describe
 from relic.records import privacy
 from relic.records.serve import RecordedCorpus, load_corpus
+
+RHO = shared(1)  # of classes of one size: tables of words do not say which
 
 
 def made(captions: list[tuple], *, of: str = "logit", **run) -> dict:
@@ -89,7 +91,7 @@ def test_one_run_has_intervals_over_captions_and_several_over_seeds():
     assert one["captioner"] == "NIC+"
     rare = {"dog": [0.0, 1.0, 2.0], "rare": [5.0]}  # a word that two splits lack is left out
     (three,) = tables.pooled(word_frame(nic_plus=rare)).to_dict("records")
-    half = stats.t.ppf(0.975, 2) * np.sqrt(1 / 3 + SHARED)  # standard deviation 1, splits overlap
+    half = stats.t.ppf(0.975, 2) * np.sqrt(1 / 3 + RHO)  # standard deviation 1, splits overlap
     assert three["low"] == pytest.approx(1 - half)
     assert three["sure"] == 0  # the interval holds zero
     assert (three["n"], three["splits"]) == (27, 3)
@@ -100,7 +102,7 @@ def test_differences_are_second_less_first_over_splits_with_holms_p():
     second = {"dog": [0.0, 0.1, -0.1], "cat": [0.1, 0.3, -0.1], "own": [9.0]}
     found = tables.differences(word_frame(nic=first, sat=second), "nic", "sat")
     assert found["word"].tolist() == ["dog", "cat"]  # in every split of both, the largest first
-    dog, error = found.iloc[0], 0.1 * np.sqrt(1 / 3 + SHARED)
+    dog, error = found.iloc[0], 0.1 * np.sqrt(1 / 3 + RHO)
     assert dog["difference"] == pytest.approx(-1)
     assert dog["high"] + 1 == pytest.approx(error * stats.t.ppf(0.975, 2))
     assert dog["p"] == pytest.approx(2 * 2 * stats.t.sf(1 / error, 2))  # smaller of two: doubled

@@ -7,8 +7,10 @@ import pytest
 import relic
 from relic.chapters import extensions
 from relic.data.planted import planted_corpus
-from relic.judge.stats import SHARED
+from relic.judge.stats import shared
 from relic.records.serve import Runs
+
+RHO = shared(0.529)  # of age: 2,435 young, 4,603 old
 
 
 def run(side, score, seed=0, captioner="oscar", **more):
@@ -51,7 +53,7 @@ def test_a_change_is_taken_split_by_split(vocabularies):
     assert list(moved) == ["change, none"]
     assert moved["change, none"]["change"].tolist() == [-2, -4]  # and not of the means alone
     wide = extensions.side_by_side(moved, "change").iloc[0]
-    reach = 12.7062 * np.sqrt((1 / 2 + SHARED) * 2)  # t of one degree; variance of -2, -4
+    reach = 12.7062 * np.sqrt((1 / 2 + RHO) * 2)  # t of one degree; variance of -2, -4
     assert wide["change, none"] == -3
     assert wide["change, none high"] == pytest.approx(-3 + reach, abs=1e-3)
 
@@ -99,7 +101,7 @@ def test_the_mean_of_folds_is_as_wide_as_its_captioners():
     rows = [run("model", score, fold, name) for name, fold, score in model]
     rows += [run("human", 40.0, fold, name) for name, fold, _ in model]
     found = extensions.mean_of_folds(relic.lic_table(made(*rows)))  # LIC 10, 12 and 20, 16
-    factor = np.sqrt(1 / 2 + SHARED)
+    factor = np.sqrt(1 / 2 + RHO)
     assert found.mean == 14.5
     assert found.error == pytest.approx(factor * (np.sqrt(2) + np.sqrt(8)) / 2)
     assert (found.df, found.n) == (1, 2)

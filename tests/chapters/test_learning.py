@@ -86,7 +86,8 @@ def test_the_most_telling_object_comes_first(corpus):
 
 def _lic(value) -> pd.DataFrame:
     rows = [("one", seed, n, value(n) + seed / 100) for seed in range(3) for n in (100, 200, 400, 800)]  # fmt: skip
-    return pd.DataFrame(rows, columns=["captioner", "seed", "n_train", "lic"])
+    table = pd.DataFrame(rows, columns=["captioner", "seed", "n_train", "lic"])
+    return table.assign(attribute="gender")
 
 
 def test_a_curve_of_a_form_is_extrapolated_exactly_by_that_form():

@@ -7,9 +7,11 @@ import pytest
 import relic
 from relic import paths
 from relic.chapters import since
-from relic.judge.stats import SHARED
+from relic.chapters.claims import headed
+from relic.judge.stats import shared
 from relic.records.tables import home, read_table
 
+RHO = shared(0.443)  # of gender: 3,301 women, 7,456 men
 KARPATHY = "COCO captions, Karpathy test images"
 
 
@@ -33,7 +35,7 @@ def test_a_group_is_compared_split_by_split():
     table = lic(NIC=[1, 2, 3], SAT=[3, 4, 5], PureT=[1, 1, 1])
     found = since.ahead(table, "COCO")  # means of the nine 2, 3, 4: differences −1, −2, −3
     assert found.mean == pytest.approx(-2)
-    assert found.error == pytest.approx(np.sqrt(1 / 3 + SHARED))
+    assert found.error == pytest.approx(np.sqrt(1 / 3 + RHO))
 
 
 def test_long_and_short_prompts_by_hand():
@@ -47,7 +49,7 @@ def test_drawn_images_are_independent():
     both = since.beside_drawn(lic(NIC=[4, 6], PureT=[0, 0]), lic(NIC=[1, 3]))
     (row,) = both.to_dict("records")  # only what both have
     assert (row["these"], row["drawn"], row["these − drawn"]) == (5, 2, 3)
-    spread = np.sqrt(2 * (1 / 2 + SHARED))
+    spread = np.sqrt(2 * (1 / 2 + RHO))
     assert row["these high"] - 5 == pytest.approx(12.706205 * spread, rel=1e-6)
     assert row["these − drawn high"] - 3 == pytest.approx(4.302653 * spread * np.sqrt(2), rel=1e-6)
 
@@ -91,7 +93,7 @@ def test_the_leaderboard_follows_from_the_runs(served):
     kept = read_table("since", "leaderboard").astype({"year": str})
     pd.testing.assert_frame_equal(board.reset_index(drop=True), kept, check_dtype=False, rtol=1e-4)
     text = (home("since") / "leaderboard.md").read_text(encoding="utf-8")
-    assert text.endswith(f"\n\n{since.markdown(board)}")
+    assert text.endswith(f"\n\n{since.markdown(headed(board))}")
 
 
 def test_an_audit_of_a_file_is_the_chapters_row(served, real_data, tmp_path, monkeypatch):

@@ -117,11 +117,11 @@ def test_an_unknown_score_or_subset_is_an_error(wrong):
 
 
 def test_intervals_by_hand():
-    # mean 2, variance 1, n 3: error sqrt(1/3 + 1/4) = .763763; t(2, .975) = 4.30265
+    # mean 2, variance 1, n 3, gender: error sqrt(1/3 + 1/9 + .443/3) = .769488; t(2, .975) = 4.30265
     found = intervals(body(SAT=[4.0, 4.0, 4.0], NIC=[1.0, 2.0, 3.0])).set_index("captioner")
     assert list(found.index) == ["NIC", "SAT"]  # the papers' order
     assert found.loc["NIC", ["lic", "low", "high"]].tolist() == pytest.approx(
-        [2, 2 - 3.286205, 2 + 3.286205]
+        [2, 2 - 3.310838, 2 + 3.310838]
     )
     assert found.loc["SAT", ["lic", "low", "high", "seeds"]].tolist() == [4, 4, 4, 3]
 
@@ -144,7 +144,8 @@ def test_printed_tables_count_as_independent_spreads():
     found = estimates(theirs)["NIC"]
     # spreads 1.5 and 0.9 over ten splits
     assert found.mean == 3.7
-    assert found.error == pytest.approx(((1 / 10 + 1 / 4) * (1.5**2 + 0.9**2)) ** 0.5)
+    shared = 1 / 9 + 0.443 / 3  # 443 women for 1,000 men
+    assert found.error == pytest.approx(((1 / 10 + shared) * (1.5**2 + 0.9**2)) ** 0.5)
 
 
 def test_a_small_encoder_is_not_called_bert():
