@@ -15,6 +15,7 @@ STYLE = {"axes.spines.top": False, "axes.spines.right": False, "font.size": 10}
 STYLE |= {"legend.frameon": False, "legend.fontsize": 9, "svg.hashsalt": "relic"}
 HUMAN_COLOUR = "#000000"  # drawn in the colour of the page's text
 MARKERS = "osD^vPX*h<>p"
+CLASSIFIERS = ("linear", "lstm", "bert-ft", "bert-pre")
 # seaborn's colour-blind palette, its light colours darkened: 3 : 1 on a white page and on a dark one
 PALETTE = "#0173b2 #c87f00 #029e73 #c46fb4 #d55e00 #a9713f #c2477f #808080 #7f7400 #2a8fcb".split()
 
@@ -52,14 +53,14 @@ def forest(
     rows = list(dict.fromkeys(table[row]))
     sharing = len(kinds) if table[row].duplicated().any() else 1  # marks that share a row
     shifts = np.linspace(-0.22, 0.22, len(kinds)) if sharing > 1 else [0.0] * len(kinds)
-    looks = [{"color": PALETTE[i % 10], "marker": MARKERS[i % 7]} for i in range(len(kinds))]
+    looks = [_look(name if series == "classifier" else at) for at, name in enumerate(kinds)]
     looks = captioner_looks(kinds).values() if series == "captioner" else looks
     height = max(1.8, 0.3 * len(rows) * max(1, 0.55 * sharing) + 1.0)
     _, axes = plt.subplots(figsize=(5.2, height))
     beside = papers is not None and series in papers and papers[series].isin(kinds).any()
     by = [] if papers is None or beside else list(papers.groupby("classifier", sort=False))
     for at, (name, part) in enumerate(by):
-        look = {"color": PALETTE[(len(kinds) + at) % 10], "label": f"papers, {name}"}
+        look = {"color": _look(name)["color"], "label": f"papers, {name}"}
         look = look if len(by) > 1 else {"color": "grey", "label": "papers"}
         _printed(axes, part, row, rows, value, 0, marker="|x+"[at % 3], **look)
     for kind, shift, look in zip(kinds, shifts, looks, strict=True):
@@ -84,6 +85,16 @@ def forest(
         below = {"loc": "upper center", "bbox_to_anchor": (0.4, -0.5 / height)}
         axes.legend(**below, ncols=min(3, shown))
     return axes
+
+
+def _look(which: int | str) -> dict:
+    """Colour and marker of a series by its place, of a classifier the same in every figure."""
+    if isinstance(which, str):
+        known = [at for at, name in enumerate(CLASSIFIERS) if which.startswith(name)]
+        which = (
+            known[0] + len(CLASSIFIERS) * (" " in which.removesuffix(" (MiniLM)")) if known else 9
+        )
+    return {"color": PALETTE[which % 10], "marker": MARKERS[which % 7]}
 
 
 def _printed(axes, papers, row: str, rows: list, value: str, shift: float, marker="|", **look):
