@@ -16,7 +16,7 @@ from relic import paths
 from relic.chapters import since
 from relic.chapters.calibration import intervals as candidates
 from relic.chapters.claims import HEADS
-from relic.chapters.extensions import mean_of_folds
+from relic.chapters.extensions import change, mean_of_folds
 from relic.chapters.learning import curves, scores
 from relic.data.captioners import corpus_name
 from relic.errors import RelicError
@@ -55,6 +55,7 @@ def values() -> dict:
         "unseen": {name: unseen(name) for name in ("gender", "race")},
         "lstm": {f"claim{n}": _verdict(verdicts, n, "gender", "lstm") for n in "24"},
         "learned": {a: {c: learned(a, c) for c in (MAIN, "lstm")} for a in ("gender", "race")},
+        "tuned": {name: tuned(name) for name in ("gender", "race")},
         "hangs": hangs(),
         "curve": {"gender": curve("gender")},
         "since": newer(),
@@ -173,6 +174,15 @@ def learned(attribute: str, classifier: str) -> dict:
     runs = _runs(attribute, classifier)
     auc = runs.frame.groupby("side")["auc"].mean()
     return {**auc, "lic": relic.mean_over_captioners(relic.lic_table(runs))}
+
+
+def tuned(attribute: str) -> stats.Estimate:
+    """How far the LSTM's LIC moves where rate and epochs are tuned on either side; two captioners."""
+    chosen = {"attribute": attribute, "classifier": "lstm", "captioner": ["nic_plus", "oscar"]}
+    plain, best = (
+        relic.lic_table(relic.recorded(**chosen, recipe=r)) for r in (RECIPES["lstm"], "tuned")
+    )
+    return relic.mean_over_captioners(change(best, plain), "change")
 
 
 def _runs(attribute: str, classifier: str = MAIN, **choices) -> Runs:
