@@ -70,7 +70,7 @@ class Audit:
     options: dict
     provenance: dict
     accuracy: pd.DataFrame = field(default_factory=pd.DataFrame)
-    accuracy_note: str = "not asked for"
+    accuracy_note: str = ""
     left_out: dict[str, str] = field(default_factory=dict)  # attributes that could not be audited
 
     @property

@@ -47,7 +47,9 @@ def checks(audited: Audited, seeds: Sequence[int], store: Store) -> pd.DataFrame
         for change, table in own.groupby("change", sort=False):
             about = {"captioner": name, "human": human, "change": change}
             rows.append(about | _row(table, as_is, shared(audited.ratio)))
-    return pd.DataFrame(rows)
+    found = pd.DataFrame(rows)
+    found.loc[found["change"] == AS_IS, ["moved", "moved_low", "moved_high"]] = np.nan
+    return found
 
 
 def _by_split(audited: Audited, name: str, seeds: Sequence[int], indices: range) -> pd.DataFrame:

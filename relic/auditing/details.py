@@ -84,8 +84,9 @@ def telling_words(audited: Audited, words: int = WORDS) -> pd.DataFrame:
     """
     corpus, classes, rows = audited.corpus, _classes(audited), []
     sizes, (first, second) = np.bincount(classes, minlength=2), corpus.attribute.classes
+    people = [_spaced(texts) for texts in _human(audited)]
     for name in corpus.captioners:
-        own, raw = _read(audited, name), corpus.captions(name).loc[sampled(audited)].tolist()
+        own, raw = _spaced(_read(audited, name)), corpus.captions(name).loc[sampled(audited)]
         counts = _counted(own, classes, pairs=True)
         terms = [t for t in counts[0] | counts[1] if counts[0][t] + counts[1][t] >= LEAST]
         table = pd.DataFrame([[each[t] for each in counts] for t in terms], terms, [0, 1])
@@ -96,33 +97,39 @@ def telling_words(audited: Audited, words: int = WORDS) -> pd.DataFrame:
             lean = (apart if value else -apart).sort_values(ascending=False, kind="stable")
             clear = lean.index[lean > CLEAR]
             for term in _different(clear, corpus.attribute.mask_token, words):
-                said = [_rates(texts, classes, term) for texts in _human(audited)]
+                said = [_rates(texts, classes, term) for texts in people]
                 human = np.mean(said, axis=0) if said else (np.nan, np.nan)
                 has = _holding(own, term) & (classes == value)
                 row = {"captioner": name, "says": label, "word": term}
                 row |= dict(zip((f"{first} %", f"{second} %"), 100 * rates.loc[term], strict=True))
                 row |= dict(zip((f"human {first} %", f"human {second} %"), human, strict=True))
                 row |= {"captions": int(table.loc[term].sum()), "apart": apart[term]}
-                rows.append(row | {"example": _around(raw[int(np.argmax(has))], term)})
+                rows.append(row | {"example": _around(raw.iloc[int(np.argmax(has))], term)})
     return pd.DataFrame(rows)
 
 
 def _around(caption: str, term: str, reach: int = 70) -> str:
     """A caption, of a long one what stands around a term."""
-    at = max(0, caption.lower().find(term.split()[0]))
+    places = map(caption.lower().find, (term, term.split()[0]))  # a pair may stand around a comma
+    at = next((place for place in places if place >= 0), 0)
     start, end = max(0, at - reach), at + len(term) + reach
     if len(caption) <= 3 * reach:
         return caption
     return f"{'…' * (start > 0)}{caption[start:end]}{'…' * (end < len(caption))}"
 
 
-def _holding(captions: list[str], term: str) -> np.ndarray:
-    return np.array([f" {term} " in f" {caption} " for caption in captions])
+def _spaced(captions: list[str]) -> list[str]:
+    return [f" {caption} " for caption in captions]  # a word stands between spaces
 
 
-def _rates(captions: list[str], classes: np.ndarray, term: str) -> list[float]:
+def _holding(spaced: list[str], term: str) -> np.ndarray:
+    wanted = f" {term} "
+    return np.array([wanted in caption for caption in spaced])
+
+
+def _rates(spaced: list[str], classes: np.ndarray, term: str) -> list[float]:
     """Percent of each class's captions that hold a term."""
-    has = _holding(captions, term)
+    has = _holding(spaced, term)
     return [100 * has[classes == value].mean() for value in (0, 1)]
 
 
@@ -179,9 +186,10 @@ def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
             from relic.chapters.accuracy import scores as accuracy
     except RelicError as error:
         return pd.DataFrame(), f"{error.found}: {error.mend}"
-    problem, images = accuracy.java_problem(), sampled(audited, DESCRIBED)
+    problem, references = accuracy.java_problem(), accuracy.references_of(audited.corpus)
     kind = accuracy.FALLBACK if problem else accuracy.PTB
-    references = accuracy.references_of(audited.corpus).loc[images]
+    images = sampled(audited, DESCRIBED).intersection(references.index)
+    references = references.loc[images]
     draws, frames = image_draws(len(images), DRAWS), []
     for name in audited.corpus.captioners:
         captions = audited.corpus.captions(name).loc[images]

@@ -180,10 +180,7 @@ def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Rows]:
     if not inputs.human:
         said = human_captions(place, about.name, labels.index).drop(columns="source")
         frames |= {"human captions": said} if len(said) else {}
-    for (
-        what,
-        frame,
-    ) in frames.items():  # their hash is that of the rows, whichever files they are of
+    for what, frame in frames.items():  # hashed are the rows, whichever files they are of
         digest = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
         file = Path(place) / f"{about.name} {what} of {place.name}"
         frames[what] = Rows(frame, [], file, digest)
@@ -204,7 +201,7 @@ def attribute_of(inputs: Inputs) -> Attribute:
         raise RelicError(
             f"unknown attribute {name!r}",
             expected=f"{', '.join(known_attributes())}, a YAML file, or --classes and --masked-words",
-            mend=f"--attribute {name} --classes A,B --masked-words words.txt (an empty file masks nothing)",
+            mend=f"--attribute {name} --classes A,B --masked-words words.txt; without such words, a YAML file",
         )
     token = "".join(c for c in name.lower() if c.isalnum()) + "word"
     new = Attribute(name=name, classes=("", " "), mask_token=token, masked_words=own | also)

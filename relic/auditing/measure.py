@@ -22,7 +22,6 @@ from relic.judge.lic import (
     image_intervals,
     lic_table,
     model_table,
-    shared_by,
 )
 from relic.judge.stats import Interval, estimate, from_spread, shared
 from relic.measure.runs import Run
@@ -130,30 +129,27 @@ def _rows(audited: Audited, lic: pd.DataFrame, runs: Runs, chance: pd.Series) ->
     """One classifier: a row each captioner."""
     rows, captioners = [], audited.corpus.captioners
     images = image_intervals(runs, {name: {name: 1} for name in captioners})
-    proper = (lic_table(runs, of=of).assign(ratio=audited.ratio) for of in ("auc", "bits"))
-    proper, rho = (
-        dict(zip(("auc", "bits"), map(estimates, proper), strict=True)),
-        shared(audited.ratio),
-    )
-    spreads = image_spread(runs)
+    proper = {of: lic_table(runs, of=of).assign(ratio=audited.ratio) for of in ("auc", "bits")}
+    proper = {of: estimates(table) for of, table in proper.items()}
+    rho, spreads = shared(audited.ratio), image_spread(runs)
     for name in captioners:
         own = lic[lic["captioner"] == name]
         every, unseen = (own[own["seen"] == seen] for seen in (ALL, UNSEEN))
-        row = _about(audited, runs, every, chance) | _judged(every)
+        row = _about(audited, runs, every, chance) | _judged(every, rho)
         if name in images:
             row |= {"image_low": images[name].low, "image_high": images[name].high}
         for of, each in proper.items():
             mean, low, high = each[name].interval()
             row |= {f"delta_{of}": mean, f"delta_{of}_low": low, f"delta_{of}_high": high}
         row["detectable"] = from_spread(0.0, spreads[name], row["n_seeds"], rho).detectable()
-        row["unseen"] = {"n_test": float(unseen["n_test"].mean()), **_judged(unseen)}
+        row["unseen"] = {"n_test": float(unseen["n_test"].mean()), **_judged(unseen, rho)}
         rows.append(row)
     return rows
 
 
-def _judged(splits: pd.DataFrame) -> dict:
-    """Both sides' means over splits, LIC with its interval, the verdict."""
-    found = estimate(splits["lic"], shared_by(splits)).interval()
+def _judged(splits: pd.DataFrame, rho: float) -> dict:
+    """Both sides' means over splits (there may be none), LIC with its interval, the verdict."""
+    found = estimate(splits["lic"], rho).interval()
     sides = {name: float(splits[name].mean()) for name in ("lic_model", "lic_data")}
     bounds = {"lic": found.mean, "low": found.low, "high": found.high}
     return sides | bounds | {"verdict": verdict(found)}

@@ -123,7 +123,7 @@ def forest(part) -> dict:
     rows = []
     for row in part.results:
         rows.append({**row, "name": row["captioner"], "kind": "all"})
-        if "unseen" in row:
+        if "unseen" in row and row["unseen"]["n_test"] < row["n_test"] - 0.5:
             rows.append({**row["unseen"], "name": "its unseen captions", "kind": "unseen"})
     for row in part.tables["recorded"].to_dict("records"):
         rows.append({**row, "name": row["captioner"], "kind": "recorded"})

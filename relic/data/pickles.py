@@ -12,7 +12,6 @@ import pickletools
 from functools import cache
 from pathlib import Path
 
-from relic.data.fetch import git_blob_sha1, manifest
 from relic.errors import RelicError
 
 LARGEST = 500_000_000  # bytes; upstream's largest pickle has 3 MB
@@ -54,6 +53,8 @@ def read_pickle(file: Path) -> list:
 
 def plain_values(content: bytes, file: Path):
     """What the bytes of a pickle hold; `file` is named in errors only."""
+    from relic.data.fetch import git_blob_sha1  # with `requests`: other files need not wait for it
+
     stream = io.BytesIO(content)
     try:
         if git_blob_sha1(content) not in _upstream_hashes():
@@ -79,6 +80,8 @@ def plain_values(content: bytes, file: Path):
 
 @cache
 def _upstream_hashes() -> frozenset[str]:
+    from relic.data.fetch import manifest
+
     return frozenset(manifest()["git_blob_sha1"])
 
 

@@ -14,7 +14,7 @@ import yaml
 import relic
 from relic.auditing.audit import Audit, audit
 from relic.auditing.checks import checks
-from relic.auditing.details import SCALE, cautions, telling_words
+from relic.auditing.details import SCALE, caption_accuracy, cautions, telling_words
 from relic.auditing.examples import example_files, export, scale
 from relic.auditing.inputs import Inputs, attribute_of, audited, own_words
 from relic.auditing.measure import MARKS, Choices, measure, verdict
@@ -23,6 +23,7 @@ from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 from relic.judge.stats import Interval, estimate
 from relic.measure.store import Store
+from relic.numbers import number
 
 SEEDS = [0, 12]
 
@@ -130,7 +131,9 @@ def test_checks_of_a_verdict(small, tmp_path):
     row = next(row for row in small.results if row["captioner"].startswith("Strong"))
     strong = table.loc[row["captioner"]]
     assert strong.loc["as it is", "lic"] == pytest.approx(row["lic"], abs=1e-6)
-    assert strong.loc["as it is", "moved"] == 0
+    assert math.isnan(strong.loc["as it is", "moved"])  # a dash: nothing was changed
+    cut = strong.loc["cut to the same length"]
+    assert cut["moved"] == pytest.approx(cut["lic"] - row["lic"], abs=1e-6)
     flipped = table.xs("20 % of labels flipped", level="change")["lic_model"].mean()
     assert flipped < table.xs("as it is", level="change")["lic_model"].mean()
     same = strong.loc["cut to the same length"]
@@ -138,6 +141,37 @@ def test_checks_of_a_verdict(small, tmp_path):
     assert strong.loc["all objects hidden", "lic_model"] != row["lic_model"]
     hidden = [change for change in strong.index if change.endswith(" hidden")]
     assert len(hidden) > 2
+
+
+def test_single_objects_are_listed_where_they_move_lic(small):
+    part = small.parts[0]
+    table = part.tables["checks"].copy()
+    alone = table["change"].str.endswith(" hidden") & (table["change"] != "all objects hidden")
+    table.loc[alone, ["moved_low", "moved_high"]] = [-1.0, 1.0]
+    moving, still = table.loc[alone, "change"].unique()[:2]
+    strong = table["captioner"].str.startswith("Strong")
+    table.loc[strong & (table["change"] == moving), "moved_low"] = 0.5
+    page = replace(small, parts=[replace(part, tables=part.tables | {"checks": table})]).section("checks")  # fmt: skip
+    assert f">{moving}</td>" in page
+    assert f">{still}</td>" not in page
+    assert still.removesuffix(" hidden") in page.partition("</table>")[2]
+    assert page.count("<tr>") == 1 + 6 + 1  # heads, changes, the object: captioners are columns
+
+
+def test_what_lic_is_stands_once(small):
+    page = small.section("verdict")
+    assert (page.count("LIC compares"), page.count("relic-verdict")) == (1, 4)
+    moved = small.parts[0].tables["checks"].set_index(["change", "captioner"])["moved"]
+    for value in moved["cut to the same length"]:  # the change, with its sign: not LIC after it
+        assert f"moves by {'+' if value >= 0.05 else ''}{number(value)} [" in page
+
+
+def test_accuracy_where_images_have_fewer_captions(tmp_path, monkeypatch):
+    monkeypatch.setattr("relic.chapters.accuracy.scores.java_problem", lambda: "no Java here")
+    human = {str(i): ["a dog", "a cat", "a cow"] if i > 9 else ["a dog"] for i in range(80)}
+    table, note = caption_accuracy(audited(inputs(tmp_path, human=human)))
+    assert set(table["n"]) == {70}  # those with three: scores grow with references
+    assert "no Java here" in note
 
 
 def test_checks_are_kept(files, tmp_path):

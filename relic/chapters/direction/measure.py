@@ -59,8 +59,8 @@ def named_class(caption: str, words: Words, tokens_by: str = TREEBANK) -> int:
     >>> [named_class(c, words) for c in ("a man", "her dog", "a man and a woman", "a person")]
     [0, 1, 2, -1]
     """
-    tokens = set(tokenizer(tokens_by)(caption.lower()))
-    first, second = (bool(tokens & own) for own in words)
+    tokens = tokenizer(tokens_by)(caption.lower())
+    first, second = (not own.isdisjoint(tokens) for own in words)
     return BOTH if first and second else 0 if first else 1 if second else NONE
 
 
