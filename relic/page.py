@@ -12,6 +12,7 @@ import pandas as pd
 from IPython.display import HTML, Markdown, display
 
 from relic import provenance
+from relic.errors import RelicError
 from relic.judge.claims import Verdict
 from relic.numbers import count, number, span
 
@@ -31,6 +32,13 @@ class Page:
         self.shown = {"Table": 0, "Figure": 0}
         annotated = notebook_globals.get("__annotations__", {})
         self.parameters = {key: notebook_globals[key] for key in annotated}
+        for key, kind in annotated.items():
+            value = self.parameters[key]
+            if not isinstance(value, (int, float) if kind is float else kind):
+                example = (
+                    f"papermill -y '{key}: [...]'" if kind is list else f"papermill -p {key} ..."
+                )
+                raise RelicError(f"{key} = {value!r}", expected=f"a {kind.__name__}: {example}")
 
     def numbered(self, kind: str, caption: str) -> str:
         """A caption with its number: figures and tables are counted by page, "Table 20.3"."""
@@ -69,8 +77,8 @@ class Page:
         estimate = span(verdict.estimate, verdict.low, verdict.high, decimals)
         self.html(
             f'<div class="relic-verdict {verdict.word}"><p><strong>{verdict.symbol} {verdict.word}</strong> '
-            f"{_text(verdict.claim)}</p><p>{_text(verdict.whose)}: {estimate}{several} "
-            f"<span>· {_text(about)}, {count(verdict.seeds, 'split')}{n_test}</span></p></div>"
+            f"{_text(verdict.claim)} <span>· {_text(about)}</span></p><p>{_text(verdict.whose)}: "
+            f"{estimate}{several} <span>· {count(verdict.seeds, 'split')}{n_test}</span></p></div>"
         )
 
     def provenance(self, *corpora) -> None:

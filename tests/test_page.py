@@ -12,6 +12,7 @@ import pytest
 
 from relic import page as module
 from relic.data.planted import planted_corpus
+from relic.errors import RelicError
 from relic.judge.claims import Verdict
 from relic.page import Page, figure_html, table_html
 
@@ -255,3 +256,26 @@ def test_provenance_says_when_the_source_was_changed(shown, monkeypatch):
 def test_sentences_are_markdown(shown):
     Page("00_data", {}).say("**bold** -0.5, `-1`, 1e-5, x-2")
     assert shown == ["**bold** −0.5, `-1`, 1e-5, x-2"]
+
+
+# --- parameters -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "fine"),
+    [
+        ([0], list, True),
+        (0, list, False),
+        ("gender", list, False),
+        (3, float, True),
+        ("3", int, False),
+    ],
+)
+def test_a_parameter_of_another_type_is_refused_by_name(value, kind, fine):
+    notebook = {"__annotations__": {"seeds": kind}, "seeds": value}
+    if fine:
+        assert Page("20_x", notebook).parameters == {"seeds": value}
+        return
+    with pytest.raises(RelicError, match=f"seeds = {value!r}") as error:
+        Page("20_x", notebook)
+    assert kind.__name__ in error.value.expected

@@ -242,7 +242,13 @@ def _text(value) -> str | None:
 def _unknown(table: Table, others: Counter, attribute: Attribute) -> RelicError:
     first, second = attribute.classes
     words = sum(n for text, n in others.items() if len(text.split()) > 3)
-    if words > others.total() / 2:
+    read = {text.casefold() for text in others}
+    whose = [
+        n for n in known_attributes() if {c.casefold() for c in load_attribute(n).classes} <= read
+    ]
+    if whose:
+        mend = f"these are classes of {whose[0]}: --attribute {whose[0]}"
+    elif words > others.total() / 2:
         mend = "these look like captions: --labels takes image ids and classes"
     elif len(others) == 2:
         a, b = sorted(text.removesuffix(".0") for text in others)

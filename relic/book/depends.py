@@ -15,7 +15,7 @@ from pathlib import Path
 import relic
 from relic import paths
 
-DATA = (".yml", ".csv", ".html")  # what modules read from their own directory
+CODE = (".py", ".pyc")  # all else in a module's directory is data that it may read
 RUNS = ("runs.csv", "outcomes.parquet")
 READS_RUNS = "relic.records.runs"
 READERS = ("read_table", "read_record", "write_record")
@@ -93,4 +93,9 @@ def _data_beside(module: Path, package: Path) -> list[Path]:
     if module.parent == package:
         return []
     below = [d for d in module.parent.iterdir() if d.is_dir() and not (d / "__init__.py").exists()]
-    return [f for d in (module.parent, *below) for f in d.glob("*") if f.suffix in DATA]
+    return [
+        f
+        for d in (module.parent, *below)
+        for f in d.glob("*")
+        if f.is_file() and f.suffix not in CODE
+    ]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from relic.chapters.claims import HEADS, headed, worded
 from relic.data.corpus import Corpus
 from relic.judge.claims import Verdict, amplification
 from relic.judge.lic import estimates, intervals, lic_table
@@ -70,12 +71,17 @@ def in_cells(by_name: dict[str, Estimate]) -> dict[str, float]:
     return cells
 
 
-def judged(tables: Tables, judge: Judge = amplification, by: str = "captions") -> pd.DataFrame:
-    """One claim on each table: the verdict and the estimate that it rests on."""
+def judged(
+    tables: Tables, judge: Judge = amplification, by: str = "captions", value: str = "LIC"
+) -> pd.DataFrame:
+    """One claim on each table: the verdict, and the estimate (`value`) that it rests on."""
     rows = pd.DataFrame([{by: name} | vars(judge(lic)) for name, lic in tables.items()])
-    rows = rows.rename(columns={"word": "verdict", "whose": "rests on", "estimate": "LIC"})
-    rows["surely"] = rows["surely"].astype(str) + " of " + rows.pop("captioners").astype(str)
-    return rows.assign(n_test=rows["n_test"].round().astype(int)).drop(columns="claim")
+    several = ["surely"] if rows["captioners"].max() > 1 else []
+    rows["surely"] = rows["surely"].astype(str) + " of " + rows["captioners"].astype(str)
+    rows = headed(worded(rows)).rename(columns={"difference": value, "whose": "rests on"})
+    return rows[
+        [by, "verdict", *several, value, "low", "high", "rests on", "seeds", HEADS["n_test"]]
+    ]
 
 
 def aligned(corpus: Corpus, captioner: str) -> pd.DataFrame:

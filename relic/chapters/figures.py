@@ -15,8 +15,9 @@ STYLE = {"axes.spines.top": False, "axes.spines.right": False, "font.size": 10}
 STYLE |= {"legend.frameon": False, "legend.fontsize": 9, "svg.hashsalt": "relic"}
 HUMAN_COLOUR = "#000000"  # drawn in the colour of the page's text
 MARKERS = "osD^vPX*h<>p"
+CLASSIFIERS = ("linear", "lstm", "bert-ft", "bert-pre")
 # seaborn's colour-blind palette, its light colours darkened: 3 : 1 on a white page and on a dark one
-PALETTE = "#0173b2 #c87f00 #029e73 #d55e00 #c46fb4 #a9713f #c2477f #808080 #7f7400 #2a8fcb".split()
+PALETTE = "#0173b2 #c87f00 #029e73 #c46fb4 #d55e00 #a9713f #c2477f #808080 #7f7400 #2a8fcb".split()
 
 
 def captioner_looks(captioners) -> dict[str, dict]:
@@ -44,20 +45,24 @@ def forest(
     """Means with 95 % intervals, a row each captioner: `table` as `relic.intervals` gives it.
 
     `series`: a column whose values are told apart by colour and marker, the first filled. `papers`: a
-    frame with `captioner, lic`, drawn as grey ticks; with the column `series` too, as pale bars in its
-    colours. `margin`: a dashed line, where less is no difference.
+    frame with `captioner, lic`, drawn as ticks: pale, in the colours of `series`, where they share its
+    values; else grey, or by `classifier` where there are several. `margin`: a dashed line, where less
+    is no difference.
     """
     kinds = list(table[series].unique()) if series else [""]
     rows = list(dict.fromkeys(table[row]))
     sharing = len(kinds) if table[row].duplicated().any() else 1  # marks that share a row
     shifts = np.linspace(-0.22, 0.22, len(kinds)) if sharing > 1 else [0.0] * len(kinds)
-    looks = [{"color": PALETTE[i % 10], "marker": MARKERS[i % 7]} for i in range(len(kinds))]
+    looks = [_look(name if series == "classifier" else at) for at, name in enumerate(kinds)]
     looks = captioner_looks(kinds).values() if series == "captioner" else looks
     height = max(1.8, 0.3 * len(rows) * max(1, 0.55 * sharing) + 1.0)
     _, axes = plt.subplots(figsize=(5.2, height))
-    beside = papers is not None and series in papers  # papers beside each of the series
-    if papers is not None and not beside:
-        _printed(axes, papers, row, rows, value, 0, color="grey", label="papers")
+    beside = papers is not None and series in papers and papers[series].isin(kinds).any()
+    by = [] if papers is None or beside else list(papers.groupby("classifier", sort=False))
+    for at, (name, part) in enumerate(by):
+        look = {"color": _look(name)["color"], "label": f"papers, {name}"}
+        look = look if len(by) > 1 else {"color": "grey", "label": "papers"}
+        _printed(axes, part, row, rows, value, 0, marker="|x+"[at % 3], **look)
     for kind, shift, look in zip(kinds, shifts, looks, strict=True):
         part = table[table[series] == kind] if series else table
         if beside:
@@ -65,7 +70,7 @@ def forest(
             _printed(axes, own, row, rows, value, shift, color=look["color"], alpha=0.5)
         at = np.array([rows.index(name) + shift for name in part[row]])
         axes.hlines(at, part["low"], part["high"], color=look["color"], lw=1.6)
-        mark = {"mfc": look["color"] if kind == kinds[0] else "white", "label": str(kind)}
+        mark = {"mfc": look["color"] if kind == kinds[0] else "white", "label": str(kind) or "ours"}
         axes.plot(part[value], at, ls="", ms=5, **look, **mark)
     if zero is not None:
         axes.axvline(zero, color="black", lw=0.8)
@@ -75,18 +80,29 @@ def forest(
         axes.axvline(margin, color="grey", lw=0.8, ls="--")
     axes.set_yticks(range(len(rows)), rows, fontsize=9)
     axes.set(xlabel=xlabel, ylim=(len(rows) - 0.5, -0.5))
-    shown = len(kinds) * (len(kinds) > 1) + (papers is not None and not beside)
+    shown = len(kinds) * (len(kinds) > 1) + len(by)
     if shown:
         below = {"loc": "upper center", "bbox_to_anchor": (0.4, -0.5 / height)}
         axes.legend(**below, ncols=min(3, shown))
     return axes
 
 
-def _printed(axes, papers: pd.DataFrame, row: str, rows: list, value: str, shift: float, **look):
-    """Printed values as upright bars on the rows of a forest."""
+def _look(which: int | str) -> dict:
+    """Colour and marker of a series by its place, of a classifier the same in every figure."""
+    if isinstance(which, str):
+        known = [at for at, name in enumerate(CLASSIFIERS) if which.startswith(name)]
+        which = (
+            known[0] + len(CLASSIFIERS) * (" " in which.removesuffix(" (MiniLM)")) if known else 9
+        )
+    return {"color": PALETTE[which % 10], "marker": MARKERS[which % 7]}
+
+
+def _printed(axes, papers, row: str, rows: list, value: str, shift: float, marker="|", **look):
+    """Printed values on the rows of a forest, upright bars by default."""
     known = papers[papers[row].isin(rows)]
     at = [rows.index(name) + shift for name in known[row]]
-    axes.plot(known[value], at, "|", ms=9, mew=1.6, zorder=1, **look)
+    ticks = {"ls": "", "ms": 9 if marker == "|" else 6, "mew": 1.6, "zorder": 1}
+    axes.plot(known[value], at, marker=marker, **ticks, **look)
 
 
 @plt.rc_context(STYLE)

@@ -16,6 +16,7 @@ import typer
 
 from relic.commands.options import seed_numbers
 from relic.errors import RelicError
+from relic.numbers import count
 
 ABOVE = 3  # exit code where LIC lies above --fail-above
 
@@ -91,7 +92,10 @@ def audit(
     print(result)
     for name, why in left_out.items():
         print(f"{name} is left out: {why.splitlines()[0]}")
-    print(f"report: {out / files[0].name}")
+    cautions = count(len(result.cautions), "caution")
+    print(
+        f"report: {out / files[0].name}" + f" ({cautions}: read them first)" * bool(result.cautions)
+    )
     if fail_above is not None:
         high = {r["captioner"] for r in result.results if _least(r) > fail_above}
         if high:

@@ -31,7 +31,6 @@ CLAIMS = {
     "2": "Every captioner amplifies: LIC > 0.",
     "3 (LIC_M)": "Every captioner gives race away less than gender: lower LIC_M.",
     "3 (LIC)": "Every captioner amplifies race less than gender: lower LIC.",
-    "4": "NIC+Equalizer amplifies gender more than NIC+, race and age no more.",
 }
 PAIRS = (("NIC+Equalizer", "NIC+"), ("Strong amplifier (gain 1.5)", "Faithful (gain 0)"))
 
@@ -134,7 +133,8 @@ def equalizer(lic: pd.DataFrame) -> Verdict:
     first, second = next((p for p in PAIRS if set(p) <= set(lic["captioner"])), PAIRS[0])
     bound = {"above": 0} if lic["attribute"].iloc[0] == "gender" else {"below": MARGIN}
     lead, own = difference(lic, first, second), lic["captioner"].isin([first, second])
-    claim = f"{first} amplifies gender more than {second}, race and age no more."
+    more = f"by less than {MARGIN:g} point more" if "below" in bound else "more"
+    claim = f"{first} amplifies {lic['attribute'].iloc[0]} {more} than {second}."
     n_test = lic.loc[own, "n_test"].mean()
     return verdict(lead, claim, whose=f"{first} − {second}", n_test=n_test, **bound)
 
@@ -147,7 +147,8 @@ def agreement(lic: pd.DataFrame) -> pd.DataFrame:
     (`_true_correlation`). `observed`: the correlation of the means as they are. `opposite`: pairs of
     captioners that the two surely order oppositely, both intervals excluding 0, of `pairs`.
     """
-    parts = {n: p for n, p in lic.groupby("classifier", sort=False) if len(_splits(p)) > 1}
+    # in order of names: the same pair has the same draws on every page
+    parts = {n: p for n, p in lic.groupby("classifier") if len(_splits(p)) > 1}
     rows, rho = [], shared_by(lic) if len(parts) else 0.0
     for (a, first), (b, second) in combinations(parts.items(), 2):
         x, y = _splits(first), _splits(second)

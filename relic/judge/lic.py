@@ -32,8 +32,11 @@ def lic_table(runs, *, of: str = "score", seen: str = ALL) -> pd.DataFrame:
     `runs`: what `relic.runs` gives, or a frame of runs (then all test captions only). `of`: which
     score is subtracted. A seed that has only one side is left out of the difference.
     """
-    if of not in SCORES or seen not in SEEN:
-        raise RelicError(f"of {of!r}, seen {seen!r}", expected=f"{SCORES}, {tuple(SEEN)}")
+    if of not in SCORES or seen not in SEEN or (of != "score" and seen != ALL):
+        expected = (
+            f"{SCORES}, {tuple(SEEN)}; of unseen captions only the score is recorded by image"
+        )
+        raise RelicError(f"of {of!r}, seen {seen!r}", expected=expected)
     frame = getattr(runs, "frame", runs)
     frame = frame.assign(classifier=labelled(frame), seen=seen)
     keys = [*KIND, "captioner", "seed"]

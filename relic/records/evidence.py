@@ -89,8 +89,8 @@ def judge_all(lic: pd.DataFrame | None = None) -> pd.DataFrame:
                 add(claim, race, claims.less_than_gender(gender, race, quantity))
     for _, part in lic.groupby([name for name in by if name != "classifier"], sort=False):
         part = part[~part["classifier"].isin(_other_recipes(part["classifier"].unique()))]
-        if part["seed"].notna().all() and len(claims.agreement(part)):
-            every = ", ".join(part["classifier"].unique())
-            add("1", part, claims.same_order(part), classifier=every)
+        if part["seed"].notna().all() and len(pairs := claims.agreement(part)):
+            used = sorted({*pairs["first"], *pairs["second"]})  # two splits or more
+            add("1", part, claims.same_order(part), classifier=", ".join(used))
     columns = "claim word estimate low high whose seeds n_test surely captioners statement"
     return pd.DataFrame(rows)[[*by, *columns.split()]]

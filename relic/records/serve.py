@@ -69,7 +69,8 @@ class RecordedCorpus:
     @cached_property
     def coverage(self) -> str:
         """How far human captions reach, in words."""
-        labels = read_table("since" if self.images else "data", "labels")
+        every = read_table("data", "labels")  # literal names: the build follows them
+        labels = read_table("since", "labels") if self.images else every
         labels = labels[labels["attribute"] == self.attribute.name]
         labels = labels[labels["corpus"] == self.name] if self.images else labels
         covered, images = (int(labels[c].sum()) for c in ("with human captions", "images"))
@@ -219,6 +220,8 @@ def splits(
     """
     if seeds or corpus.synthetic:
         return list(seeds or PAPER_SEEDS[:3])
+    if classifier not in RECIPES:
+        raise RelicError(f"classifier {classifier!r}", expected=", ".join(RECIPES))
     names, recipe = list(captioners or corpus.captioners), RECIPES[classifier]
     kind = {"attribute": corpus.attribute.name, "classifier": classifier, "recipe": recipe}
     counts = recorded(**kind, captioner=names, size=size).frame.groupby(["side", "seed"]).size()

@@ -308,3 +308,14 @@ def test_13_names_are_text_everywhere(files, tmp_path):
     assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
     taken = Inputs((f"Human={file}",), files["labels"], files["human"])
     assert "Human stands for people's captions" in refused(audited, taken)
+
+
+def test_labels_of_another_attribute_are_told_apart(tmp_path):
+    """Gender's labels with --attribute race: no mapping of women to skin tones is offered."""
+    file = tmp_path / "labels.csv"
+    file.write_text(
+        "image_id,label\n" + "".join(f"{i},{'Male' if i % 2 else 'Female'}\n" for i in range(20))
+    )
+    with pytest.raises(RelicError) as error:
+        read_labels(str(file), load_attribute("race"))
+    assert error.value.mend == "these are classes of gender: --attribute gender"

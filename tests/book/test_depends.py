@@ -91,3 +91,11 @@ def test_only_the_audit_rests_on_the_audits_code(file):
     audits = [f for f in notebook_files(file) if paths.PACKAGE / "auditing" in f.parents]
     assert bool(audits) == (file.stem == "80_your_captions")
     assert not [f for f in notebook_files(file) if paths.PACKAGE / "book" in f.parents]
+
+
+def test_every_data_file_of_the_package_has_a_notebook_or_the_book_that_rests_on_it():
+    """A template or list that changed must not leave a stale page."""
+    known = {f for notebook in paths.NOTEBOOKS.glob("*.ipynb") for f in notebook_files(notebook)}
+    known |= set(files("import relic.book.book"))
+    data = {f for f in paths.PACKAGE.rglob("*") if f.is_file() and f.suffix not in (".py", ".pyc")}
+    assert data - known == set()

@@ -78,6 +78,15 @@ def test_odd_captions_do_not_shift_the_others():
 
 
 @needs_java
+def test_the_tokenizer_says_nothing_unless_it_fails(capfd, monkeypatch):
+    accuracy.tokenized(("a quiet dog",), PTB)
+    assert capfd.readouterr() == ("", "")
+    monkeypatch.setattr(accuracy, "PTB_COMMAND", ["java", "-cp", "nowhere", "NoSuchTokenizer"])
+    with pytest.raises(RelicError, match="NoSuchTokenizer"):
+        accuracy.tokenized(("a loud dog",), PTB)
+
+
+@needs_java
 def test_meteor_takes_empty_captions_and_its_own_separator():
     meteor = accuracy.start_meteor()
     counts = meteor.counts(["", "a ||| dog"], [["a dog"] * 5, ["a ||| dog", "", "b", "c", "d"]])

@@ -90,10 +90,11 @@ def test_judged_says_who_decides():
         )
 
     table = extensions.judged({"both": lic(44.0, 40.0), "one": lic(44.0, 55.0)})
-    assert table["verdict"].tolist() == ["supported", "refuted"]
+    assert table["verdict"].tolist() == ["✓ supported", "✗ refuted"]
     assert table["rests on"].tolist() == ["OSCAR", "SAT"]
     assert table["surely"].tolist() == ["2 of 2", "1 of 2"]
     assert table["LIC"].tolist() == pytest.approx([6.1, -4.9])
+    assert list(table)[:3] == ["captions", "verdict", "surely"]  # seen first on a narrow screen
 
 
 def test_the_mean_of_folds_is_as_wide_as_its_captioners():

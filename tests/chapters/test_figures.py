@@ -51,6 +51,23 @@ def test_the_scale_of_lic_m_starts_at_its_floor():
     assert axes.get_xlim()[0] == 25
 
 
+def test_papers_are_told_apart_by_classifier_unless_ours_are_theirs():
+    table = pd.DataFrame({"captioner": ["NIC"], "lic": [2.0], "low": [1.0], "high": [3.0]})
+    table["classifier"] = "linear"
+    printed = table.assign(lic=3.0, classifier="lstm")
+    printed = pd.concat([printed, printed.assign(lic=0.0, classifier="bert-ft")])
+
+    def legend(papers, **options):
+        axes = figures.forest(table, papers=papers, **options)
+        return [text.get_text() for text in axes.get_legend().get_texts()] if axes.legend_ else []
+
+    apart = ["papers, lstm", "papers, bert-ft", "ours"]
+    assert legend(printed) == apart
+    assert legend(printed, series="classifier") == [*apart[:2], "linear"]
+    assert legend(printed.query("classifier == 'lstm'")) == ["papers", "ours"]
+    assert legend(printed.assign(classifier="linear"), series="classifier") == []
+
+
 def test_lengths_have_a_line_for_each_captioner_and_humans():
     corpus = planted_corpus("gender", images=200)
     axes = figures.length_figure(datacard.caption_lengths(corpus))

@@ -5,6 +5,7 @@ from pydantic import ValidationError
 
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.errors import RelicError
+from relic.records.tables import read_table
 
 GENDER = """
     man men male father gentleman gentlemen boy boys uncle husband actor prince waiter son he his
@@ -31,7 +32,7 @@ MINE = "name: mine\nfield: bb_mine\nclasses: [many, few]\nmask_token: M\nmasked_
 )
 def test_attributes_are_those_of_methods(name, field, classes, token, words, optional):
     about = load_attribute(name)
-    assert about.model_copy(update={"class_words": {}}) == Attribute(
+    assert about.model_copy(update={"class_words": {}, "ratio": 1.0}) == Attribute(
         name=name,
         field=field,
         classes=classes,  # class 0, then the rarer class 1
@@ -40,6 +41,12 @@ def test_attributes_are_those_of_methods(name, field, classes, token, words, opt
         optional_masked_words=[optional],
     )
     assert about.masked_words == set(words.split())
+
+
+@pytest.mark.parametrize("name", ["gender", "race", "age"])
+def test_the_ratio_is_that_of_the_labelled_images_with_human_captions(name):
+    counts = read_table("data", "labels").query("attribute == @name")["with human captions"]
+    assert load_attribute(name).ratio == pytest.approx(counts.min() / counts.max(), abs=5e-4)
 
 
 def test_word_counts():

@@ -11,7 +11,6 @@ a caption shares most runs of four letters with any other English sentence.
 """
 
 import hashlib
-import os
 import subprocess
 import warnings
 from collections.abc import Iterable
@@ -40,6 +39,8 @@ from relic.records.tables import read_record, write_record
 METRICS = ("BLEU-4", "CIDEr", "METEOR", "ROUGE-L")
 CHARACTER_BLEU, RAW_CIDER = "BLEU-4 of characters", "CIDEr of untokenized text"
 PTB, FALLBACK = "PTB", "NLTK Treebank"  # the COCO tools' tokenizer; ours where there is no Java
+PTB_COMMAND = ["java", "-cp", ptbtokenizer.STANFORD_CORENLP_3_4_1_JAR]  # as the COCO tools call it
+PTB_COMMAND += ["edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
 RECORD = "accuracy"
 VERSION = 1  # raised when a change here moves numbers
 PUNCTUATION = {*ptbtokenizer.PUNCTUATIONS, "(", ")", "{", "}", "[", "]"}  # NLTK keeps brackets
@@ -54,9 +55,6 @@ def java_problem() -> str:
         return "no Java found"
     except (OSError, subprocess.SubprocessError) as error:
         return f"Java does not start: {error}"
-    home = Path(ptbtokenizer.__file__).parent
-    if not os.access(home, os.W_OK):  # pycocoevalcap keeps its temporary file there
-        return f"the PTB tokenizer cannot write to {home}"
     return ""
 
 
@@ -74,16 +72,18 @@ def tokenized(captions: tuple[str, ...], tokenizer: str) -> dict[str, str]:
             for text in texts
         }
     # One line a caption is what the tool reads: other line breaks would shift all that follows.
-    lines = {i: [{"caption": " ".join(text.split())}] for i, text in enumerate(texts)}
-    lines[len(texts)] = [{"caption": "end"}]
-    found = ptbtokenizer.PTBTokenizer().tokenize(lines)
-    if found.get(len(texts)) != ["end"]:
+    told = "\n".join([*(" ".join(text.split()) for text in texts), "end"])
+    how = {"cwd": Path(ptbtokenizer.__file__).parent, "capture_output": True, "encoding": "utf-8"}
+    done = subprocess.run(PTB_COMMAND, input=told, **how)
+    lines = done.stdout.split("\n")
+    if lines[len(texts) : len(texts) + 1] != ["end"]:
         raise RelicError(
-            f"the PTB tokenizer gave {len(found):,} lines for {len(lines):,} captions",
+            f"the PTB tokenizer gave {len(lines) - 1:,} lines for {len(texts) + 1:,} captions: {done.stderr[-300:]}",
             expected="a line a caption",
             mend="java -version shows whether Java works",
         )
-    return {text: found[i][0] for i, text in enumerate(texts)}
+    kept = [[t for t in line.split() if t not in ptbtokenizer.PUNCTUATIONS] for line in lines]
+    return {text: " ".join(tokens) for text, tokens in zip(texts, kept, strict=False)}
 
 
 def bleu_counts(candidates: list[str], references: list[list[str]]) -> np.ndarray:

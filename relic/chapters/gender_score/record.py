@@ -12,7 +12,7 @@ from relic.chapters.gender_score import score as formula
 from relic.chapters.gender_score import tables
 from relic.chapters.gender_score.prior import GEMMA, NGRAM, load_prior
 from relic.chapters.gender_score.score import THRESHOLD
-from relic.chapters.gender_score.tables import COUNTED, SCORE
+from relic.chapters.gender_score.tables import SCORE
 from relic.chapters.gender_score.vectors import DEBIASED, GLOVE, MINILM, WORD2VEC, load_encoder
 from relic.chapters.gender_score.wording import PERSONS
 from relic.data.corpus import Corpus
@@ -193,19 +193,19 @@ def examples(prior, encoder) -> pd.DataFrame:
     return frame.drop(columns="caption").assign(prior=prior.name, encoder=encoder.name)
 
 
-def count_check(captions: pd.Series, captioner: str = "Vilbert") -> pd.DataFrame:
-    """Two ways to count captions about men and women, beside the counts of table 5."""
-    printed = published("gender_estimation")
-    printed = printed[printed["method"] == COUNTED].set_index("captioner")
-    tokens = [set(tokenize(caption.lower())) for caption in captions]
-    ways = {
-        "the words man, woman": {p: sum(p in words for words in tokens) for p in PERSONS[1:]},
-        "any gender word of our list": formula.cooccurrence(captions),
-        f"published, {captioner}": printed.loc[captioner, list(PERSONS[1:])].to_dict(),
-    }
-    table = pd.DataFrame(ways.values()).assign(counted=list(ways), captions=len(captions))
-    to_m = formula.ratio_to_men(table["man"], table["woman"])
-    return table.assign(to_m=to_m)[["counted", "man", "woman", "to_m", "captions"]]
+def count_check(captions: pd.Series) -> pd.DataFrame:
+    """Two ways to count captions about men and women, of all and by object: what do tables 5 and 4 count?"""
+    tokens, rows = captions.map(lambda caption: set(tokenize(caption.lower()))), []
+    for word in ("", *tables.OBJECTS):
+        said = tokens[[word in words or not word for words in tokens]]
+        ways = {
+            "the words man, woman": {p: sum(p in words for words in said) for p in PERSONS[1:]},
+            "any gender word of our list": formula.cooccurrence(captions[said.index]),
+        }
+        about = {"object": word or "any", "captions": len(said)}
+        rows += [{"counted": way} | about | counts for way, counts in ways.items()]
+    table = pd.DataFrame(rows)
+    return table.assign(to_m=formula.ratio_to_men(table["man"], table["woman"]))
 
 
 def choice_agreement(scores: pd.DataFrame) -> pd.DataFrame:

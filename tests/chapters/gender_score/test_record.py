@@ -96,4 +96,17 @@ def test_the_authors_captions_are_vilberts(real_data):
     """The words man and woman occur as often as table 5 says of ViLBERT, but for one `womans`."""
     table = record.count_check(authors_objects()["caption"])
     pd.testing.assert_frame_equal(table, read_table("gender_score", "counts"), rtol=1e-4)
-    assert table[["man", "woman"]].values.tolist() == [[702, 310], [950, 420], [702, 311]]
+    every = table[table["object"] == "any"]
+    assert every[["man", "woman"]].values.tolist() == [[702, 310], [950, 420]]
+
+
+def test_captions_are_counted_by_object():
+    """Two captions have *baseball*: one says *man*, one *boys*, which only our list counts."""
+    said = ["a man with a baseball bat", "boys play baseball", "a woman in a kitchen"]
+    table = record.count_check(pd.Series(said)).set_index(["counted", "object"])
+    plain, ours = (
+        table.loc[way] for way in ("the words man, woman", "any gender word of our list")
+    )
+    assert plain.loc["baseball", ["man", "woman", "captions"]].tolist() == [1, 0, 2]
+    assert ours.loc["baseball", ["man", "woman"]].tolist() == [2, 0]
+    assert plain.loc["any", ["man", "woman", "captions"]].tolist() == [1, 1, 3]
