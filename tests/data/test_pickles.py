@@ -181,6 +181,7 @@ COSTLY = {
 READER = """
 import json, os, resource, sys
 from pathlib import Path
+import relic.data.fetch  # which a first pickle imports: no cost of the file
 from relic.data.pickles import read_pickle
 from relic.errors import RelicError
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
