@@ -20,7 +20,7 @@ from relic.errors import RelicError
 OLD_BOOK = "the book of an earlier build"
 OPTIONS = (
     "--profile", "--only", "--data", "--set", "--workers", "--timeout", "--keep-going", "--fresh",
-    "--why", "--test", "--quick",
+    "--why", "--pdf", "--test", "--quick",
 )  # fmt: skip
 
 
@@ -563,3 +563,16 @@ def test_a_stopped_build_ends_soon_and_leaves_nothing_running(project, sent):
     assert "Traceback" not in said
     if sent == signal.SIGINT:
         assert "the same command continues" in said
+
+
+def test_a_pdf_without_a_browser_is_refused_before_anything_runs(project, tmp_path):
+    """Only Python and git in PATH: no Chromium."""
+    place = tmp_path / "bin"
+    place.mkdir()
+    for tool in ("bash", "dirname", "basename", "cat", "git", "env", "sh"):
+        if found := shutil.which(tool):
+            (place / tool).symlink_to(found)
+    result = project.run("--pdf", PATH=str(place))
+    assert result.code == 2, result
+    assert "no Chromium" in result.stderr
+    assert "apt install chromium" in result.stderr
