@@ -131,8 +131,9 @@ def estimates(lic: pd.DataFrame, quantity: str = "lic") -> dict[str, Estimate]:
 
 def shared_by(lic: pd.DataFrame) -> float:
     """What the splits of a table of one attribute share: by its column `ratio`, else the papers' labels."""
-    known = "ratio" in lic
-    return shared(lic["ratio"].iloc[0] if known else load_attribute(lic["attribute"].iloc[0]).ratio)
+    if "ratio" in lic:
+        return shared(lic["ratio"].iloc[0])
+    return shared(load_attribute(lic["attribute"].iloc[0]).ratio)
 
 
 def _estimate(rows: pd.DataFrame, quantity: str) -> Estimate:
@@ -151,8 +152,8 @@ def difference(lic: pd.DataFrame, first: str, second: str, quantity: str = "lic"
         found = f"{first if a.empty else second} is not among the captioners"
         raise RelicError(found, expected=", ".join(in_order(lic["captioner"].unique())))
     if a["seed"].notna().all():
-        both = (each.set_index("seed")[quantity] for each in (a, b))
-        return estimate(next(both) - next(both), shared_by(lic))
+        ours, theirs = (each.set_index("seed")[quantity] for each in (a, b))
+        return estimate(ours - theirs, shared_by(lic))
     return _estimate(a, quantity).minus(_estimate(b, quantity))
 
 
