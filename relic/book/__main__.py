@@ -87,7 +87,7 @@ def execute_and_compile(chosen, wanted: dict, every: list[str], directory: Path)
     where = os.path.relpath(paths.HTML)
     print(f"the book: {where}/index.html   serve it: python3 -m http.server --directory {where}")
     if chosen.pdf:
-        print(f"printed:  {os.path.relpath(pdf.print_book(paths.BUILD / 'stage'))}")
+        print(f"printed:  {os.path.relpath(pdf.print_book())}")
     return 1 if failures else 0
 
 

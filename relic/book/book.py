@@ -58,7 +58,7 @@ def book_step(profile: str, directory: Path, notebooks: list[str]) -> Step:
 
 def compile_book(profile: str, directory: Path, notebooks: list[str]) -> str:
     """Build the book from a clean stage and swap it in; returns what Jupyter Book complained about."""
-    stage, made = paths.BUILD / "stage", paths.BUILD / "made"
+    stage, made = paths.STAGE, paths.BUILD / "made"
     for old in (stage, made):
         shutil.rmtree(old, ignore_errors=True)
     shutil.copytree(paths.BOOK, stage, ignore=shutil.ignore_patterns("_build"))

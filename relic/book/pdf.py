@@ -25,13 +25,12 @@ def browser() -> str:
     return known[0]
 
 
-def print_book(stage: Path) -> Path:
+def print_book() -> Path:
     """Print what the last build staged; the old PDF stays until the new one is whole."""
-    target = paths.BUILD / "relic.pdf"
     with tempfile.TemporaryDirectory(dir=paths.BUILD) as scratch:
-        made, printed = Path(scratch), Path(scratch) / "relic.pdf"
+        made, printed = Path(scratch), Path(scratch) / paths.PDF.name
         single = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
-        single += [str(stage), "--path-output", scratch, "--builder", "singlehtml"]
+        single += [str(paths.STAGE), "--path-output", scratch, "--builder", "singlehtml"]
         page = made / "_build" / "singlehtml" / "index.html"
         out = [f"--user-data-dir={made / 'browser'}", "--no-pdf-header-footer"]
         out += [f"--virtual-time-budget={READY}", f"--print-to-pdf={printed}", page.as_uri()]
@@ -40,5 +39,5 @@ def print_book(stage: Path) -> Path:
             if not result.exists():
                 last = (done.stderr.strip().splitlines() or ["no message"])[-1]
                 raise RelicError(f"--pdf: no {result.name} was made: {last}")
-        os.replace(printed, target)
-    return target
+        os.replace(printed, paths.PDF)
+    return paths.PDF

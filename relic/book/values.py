@@ -35,6 +35,7 @@ ATTRIBUTES = ("gender", "race", "age")
 SOURCES = {OURS: "our runs", **PAPERS, SHEET: "Türk et al., by split"}
 ABSENT = dict.fromkeys("number whose n_test surely captioners".split(), "–")
 ABSENT |= {"word": "not judged yet", "seeds": 0}
+GROUPED = "linear, repeats on one side"  # of every split
 EXAMPLE = 449400  # the image whose captions the landing page quotes
 EQUAL_SIZE = 2190  # gender images, as many as race has
 EQUALIZER, NIC_PLUS = PAIRS[0]
@@ -199,20 +200,25 @@ def hangs() -> dict:
         tables["linear, unseen captions"] = relic.lic_table(runs, seen="unseen")
         for label, vocabulary in words.items():
             tables[f"linear, {label}"] = _lic(name, vocabulary=["", vocabulary])
-        tables["linear, repeats on one side"] = _lic(name, split="grouped")
         for classifier in ("lstm", "bert-pre"):
             lic = relic.lic_table(_runs(name, classifier))
             tables[lic["classifier"].iloc[0]] = lic
+        means = {label: relic.mean_over_captioners(lic) for label, lic in tables.items()}
+        tables[GROUPED] = grouped = _lic(name, split="grouped")
+        means[GROUPED] = mean_of_folds(grouped)  # each captioner has folds of its own
         for label, lic in tables.items():
-            mean_of = mean_of_folds if "repeats" in label else relic.mean_over_captioners
-            judged, mean = relic.amplification(lic), mean_of(lic).interval()
-            surely = f"{judged.surely} of {judged.captioners}"
-            row = {"attribute": name, "by": label, "surely": surely, "splits": judged.seeds}
-            rows.append(row | dict(zip(("mean", "low", "high"), mean, strict=True)))
+            judged = relic.amplification(lic)
+            row = {"attribute": name, "by": label, "surely": judged.surely, "splits": judged.seeds}
+            mean = dict(zip(("mean", "low", "high"), means[label].interval(), strict=True))
+            rows.append(row | mean | {"captioners": judged.captioners})
     table = pd.DataFrame(rows)
+    fewest = table.loc[table.groupby("attribute")["surely"].idxmin()].set_index("attribute")
+    table["surely"] = table["surely"].astype(str) + " of " + table.pop("captioners").astype(str)
     caption = "COCO captions: captioners that surely amplify (Holm), and the mean over captioners in points (Δbits × 100: in hundredths of a bit), by how it is measured."
-    fewest = table.loc[table["surely"].groupby(table["attribute"]).idxmin()].set_index("attribute")
-    least = {a: {"surely": row["surely"], "by": row["by"]} for a, row in fewest.iterrows()}
+    least = {
+        attribute: {"surely": f"{row['surely']} of {row['captioners']}", "by": row["by"]}
+        for attribute, row in fewest.iterrows()
+    }
     return {"table": _table(table, "hangs.csv", caption)} | least
 
 

@@ -69,10 +69,8 @@ def measure(size: str, ratio: str, corpus_seed: int) -> pd.DataFrame:
     attribute = ratio if planted else "gender"
     corpus = planted_corpus(attribute, images=images, seed=corpus_seed, captioners=PLANTED)
     many = planted and corpus_seed % 5 == 4 and corpus_seed < FIRST_SEED + MANY[size]
-    rows, labels = (
-        captions_of(corpus),
-        usable_labels(corpus, Reading("model", PLANTED[0].key), "paired", 0, 0),
-    )
+    rows, reading = captions_of(corpus), Reading("model", PLANTED[0].key)
+    labels = usable_labels(corpus, reading, "paired", 0, 0)
     labels = labels if planted else thinned(labels, CLASSES[ratio])
     lic = pd.DataFrame(by_split(labels, rows, SPLITS[-1 if many else -2]))
     table = pd.DataFrame({"gain": GAINS, "true_lic": [corpus.true_lic(p.key).lic for p in PLANTED]})
