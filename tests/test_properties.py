@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import relic
 from relic import paths
 from relic.data.attribute import load_attribute
-from relic.data.human import human_captions
+from relic.data.load import human_captions
 from relic.data.planted import planted_corpus
 from relic.measure.runs import Outcome, Run
 from relic.measure.splits import split

@@ -26,9 +26,7 @@ from relic.auditing.readers import (
 from relic.auditing.tables import same_kind
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
-from relic.data.human import human_captions
-from relic.data.load import GET
-from relic.data.upstream import data_directory, labels_of
+from relic.data.load import GET, data_directory, human_captions, labels_of
 from relic.errors import RelicError
 from relic.measure.inputs import VOCABULARIES, own_words
 from relic.measure.splits import FEWEST

@@ -13,8 +13,7 @@ from relic.book.depends import notebook_files
 from relic.book.execute import execute
 from relic.book.profiles import load_profile, notebooks
 from relic.book.runner import Step, resting_on, run
-from relic.data.load import CHOICES
-from relic.data.upstream import directory_fingerprint
+from relic.data.load import CHOICES, directory_fingerprint
 from relic.errors import RelicError
 from relic.numbers import count
 from relic.provenance import commit

@@ -58,7 +58,7 @@ def score(
     """Score captions by image id and print the means."""
     from relic.auditing.readers import read_captions, read_objects
     from relic.chapters import gender_score
-    from relic.data.human import read_coco
+    from relic.data.load import read_coco
 
     texts = read_captions(captions).frame.set_index("image_id")["caption"]
     seen = gender_score.contexts(read_objects(objects).frame)

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from relic import paths
-from relic.data.planted.process import CAPTIONERS as PLANTED
+from relic.data.planted import CAPTIONERS as PLANTED
 from relic.errors import RelicError
 
 REAL = "COCO captions"  # the corpus of the papers' captioners, on all labelled images

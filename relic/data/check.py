@@ -7,8 +7,14 @@ from relic.data.attribute import known_attributes
 from relic.data.captioners import captioner_files
 from relic.data.corpus import HUMAN_CAPTIONS
 from relic.data.fetch import manifest, present
-from relic.data.human import coco_files, read_coco
-from relic.data.upstream import PARTS, data_directory, directory_fingerprint, load_real
+from relic.data.load import (
+    PARTS,
+    coco_files,
+    data_directory,
+    directory_fingerprint,
+    load_real,
+    read_coco,
+)
 from relic.errors import RelicError
 
 EXPECTED = {  # the papers' counts

@@ -1,16 +1,45 @@
-"""Which corpus a notebook works on: the real captions or the embedded, synthetic one."""
+"""Captions read into a `Corpus`: the real ones in upstream's layout, or the embedded, synthetic corpus."""
 
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import product
 from pathlib import Path
 
+import pandas as pd
+
 from relic import paths
-from relic.data.captioners import corpus_name, image_sets
-from relic.data.corpus import Corpus
+from relic.data.attribute import Attribute, load_attribute
+from relic.data.captioners import (
+    captioner_files,
+    captioners_of,
+    corpus_name,
+    display_names,
+    image_sets,
+)
+from relic.data.corpus import HUMAN_CAPTIONS, PADDING, UNKNOWN, Corpus, is_image_id, is_text
+from relic.data.pickles import MEND, read_pickle
 from relic.data.planted import planted_corpus
-from relic.data.upstream import load_real
 from relic.errors import RelicError
 
 GET = "relic data fetch DIR, then export RELIC_DATA=DIR (or ./run_all.sh --data DIR)"
 CHOICES = ("auto", "embedded", "real")
+PARTS = "bias_data age_data age_annotations coco visual_context gender_score captioners".split()
+GENERATED = ["captioner", "caption_set", "image_id", "caption"]
+HUMAN = ["image_id", "caption_index", "caption", "source"]
+LAYOUT = {
+    "expected": "upstream's layout: bias_data/, age_data/",
+    "mend": "relic data fetch DIR, or relic data check DIR to see what is there",
+}
+HUMAN_ANN = {  # upstream's own human captions, by attribute
+    "gender": "bias_data/Human_Ann/gender_obj_cap_mw_entries.pkl",
+    "race": "bias_data/Human_Ann/race_val_obj_cap_entries.pkl",
+}
+AGE_FILE = "age_data/age_dataset.pkl"
+COCO_MEND = "take captions_val2014.json from COCO's annotations_trainval2014.zip"
+COCO_FIELDS = {"image_id": is_image_id, "caption": is_text}
 
 
 def corpus_choice(corpus: str) -> str:
@@ -41,3 +70,253 @@ def real_directory() -> Path:
         found = "the real captions are asked for, but RELIC_DATA is not set"
         raise RelicError(found, expected="a directory of captions in upstream's layout", mend=GET)
     return directory
+
+
+def data_directory(directory: str | Path) -> Path:
+    """The directory, if it is one."""
+    directory = Path(directory).expanduser()
+    if directory.is_dir():
+        return directory
+    raise RelicError(
+        f"{directory} is not a directory",
+        expected="a directory with bias_data/ and age_data/",
+        mend="relic data fetch DIR, with a directory of your choice",
+    )
+
+
+def load_real(directory: Path, attribute: str, images: str = "") -> Corpus:
+    """The corpus of an attribute, from whichever of its files are in `directory`.
+
+    `images`: the papers' captioners and further ones on the images that the further ones have.
+    """
+    directory, about = data_directory(directory), load_attribute(attribute)
+    labels: dict[int, int] = {}
+    frames = list(_frames(directory, about, labels))
+    if not frames:
+        raise RelicError(f"{directory} has no captions labelled with {about.name}", **LAYOUT)
+    series = _series(labels, about)
+    further = _further(directory, images, series) if images else {}
+    for captioner, captions in further.items():
+        series = series[series.index.isin(captions)]
+        frames.append(_frame(captions, captioner))
+    generated = pd.concat(frames, ignore_index=True)
+    vocabularies = read_vocabularies(directory, list(generated["captioner"].unique()))
+    human = human_captions(directory, about.name, series.index)
+    own = HUMAN_ANN.get(about.name, AGE_FILE)
+    return Corpus(
+        name=corpus_name(images),
+        synthetic=False,
+        attribute=about,
+        labels=series,
+        generated=generated,
+        human=human,
+        vocabularies=vocabularies | dict.fromkeys(further, ()),
+        display_names=display_names(),
+        human_row_order=not human.empty and set(human["source"]) == {own},
+        reload=partial(load_real, directory, attribute, images),
+    )
+
+
+def labels_of(directory: Path, about: Attribute) -> pd.Series:
+    """Classes by image id, from the first of the captioners' files that is there."""
+    labels: dict[int, int] = {}
+    if next(_frames(directory, about, labels), None) is None:
+        raise RelicError(f"{directory} has no labels of {about.name}", **LAYOUT)
+    return _series(labels, about)
+
+
+def _series(labels: dict[int, int], about: Attribute) -> pd.Series:
+    series = pd.Series(labels, name=about.name, dtype="int64").sort_index()
+    return series.set_axis(series.index.astype("int64").rename("image_id"))
+
+
+def _frames(directory: Path, about: Attribute, labels: dict[int, int]) -> Iterator[pd.DataFrame]:
+    """The captions of each captioner and caption set that is there; their labels are added to `labels`."""
+    for captioner, caption_set, name, column in _files(about.name):
+        if (directory / name).exists():
+            captions = _labelled_captions(directory / name, about, column, labels)
+            yield _frame(captions, captioner, caption_set)
+
+
+def _frame(captions: dict[int, str], captioner: str, caption_set: str = "standard") -> pd.DataFrame:
+    frame = pd.DataFrame(captions.items(), columns=["image_id", "caption"])
+    return frame.assign(captioner=captioner, caption_set=caption_set)[GENERATED]
+
+
+def _further(directory: Path, images: str, labels: pd.Series) -> dict[str, dict[int, str]]:
+    """All captions of the further captioners of these images; each has every labelled one of them."""
+    found: dict[str, dict[int, str]] = {}
+    for captioner, about in captioners_of(images).items():
+        file, source = directory / about["file"], about.get("source", "not stated")
+        if not file.exists():
+            continue
+        captions = read_results(file, mend=f"its source: {source}")
+        first = next(iter(found.values()), captions)
+        absent = [i for i in labels.index if i in first and i not in captions]
+        if absent:
+            raise RelicError(
+                f"{file} has no caption of {len(absent):,} {images} images (the first: {absent[0]})",
+                expected="captions of all images that go by that name",
+                mend=f"another name in `images` of {captioner} in captioners.yml",
+            )
+        found[captioner] = captions
+    if not found:
+        files = ", ".join(about["file"] for about in captioners_of(images).values())
+        raise RelicError(
+            f"{directory} has no captions of {images} images",
+            expected=f"one of {files or 'no file: no captioner has images of that name'}",
+            mend="captioners.yml names their sources; COCO's results format",
+        )
+    return found
+
+
+def _files(attribute: str) -> Iterator[tuple[str, str, str, str]]:
+    """Captioner, caption set, file and the column of its captions there; age has one file for all."""
+    for captioner, files in captioner_files().items():
+        if attribute == "age" and "age" in files:
+            yield captioner, "standard", AGE_FILE, files["age"]
+        elif attribute != "age":
+            for caption_set, name in files.get(attribute, {}).items():
+                yield captioner, caption_set, f"bias_data/{name}", "pred"
+
+
+def _labelled_captions(
+    file: Path, about: Attribute, column: str, labels: dict[int, int]
+) -> dict[int, str]:
+    """Captions of the images whose label is one of the two classes; adds their labels to `labels`."""
+    captions: dict[int, str] = {}
+    fields = {"img_id": is_image_id, about.field: is_text, column: is_text}
+    for number, row in enumerate(rows_of(file, read_pickle(file), fields)):
+        image_id, label = row[0], about.class_index(row[1])
+        if label is None:
+            continue
+        if image_id in captions:
+            raise bad_row(file, number, f"image {image_id} a second time", "one row an image")
+        if labels.setdefault(image_id, label) != label:
+            raise bad_row(file, number, f"image {image_id} has another label here", "one label")
+        captions[image_id] = row[2]
+    return captions
+
+
+def read_vocabularies(directory: Path, captioners: list[str]) -> dict[str, tuple[str, ...]]:
+    """Published word lists of the captioners; absent ones are left out."""
+    vocabularies: dict[str, tuple[str, ...]] = {}
+    for captioner, part in product(captioners, ("bias_data", "age_data")):
+        file = directory / part / "model_vocab" / f"{captioner}_vocab.pkl"
+        if captioner in vocabularies or not file.exists():
+            continue
+        words = read_pickle(file)
+        if words[:2] != [UNKNOWN, PADDING] or not all(isinstance(w, str) for w in words):
+            begins = f"a list of words that begins with {UNKNOWN}, {PADDING}"
+            found = f"{file} is not a captioner's vocabulary"
+            raise RelicError(found, expected=begins, mend=MEND)
+        vocabularies[captioner] = tuple(words)
+    return vocabularies
+
+
+def directory_fingerprint(directory: Path) -> str:
+    """SHA-256 over names and bytes of all data files: changes when any of them does."""
+    digest = hashlib.sha256()
+    for part in PARTS:
+        files = (p for p in (Path(directory) / part).rglob("*") if p.is_file())
+        for file in sorted(p for p in files if p.suffix != ".part"):
+            try:
+                with file.open("rb") as stream:
+                    content = hashlib.file_digest(stream, "sha256").hexdigest()
+            except OSError as error:
+                raise RelicError(f"{file} cannot be read: {error.strerror}") from error
+            digest.update(f"{file.relative_to(directory).as_posix()} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def human_captions(directory: Path, attribute: str, images: Iterable[int]) -> pd.DataFrame:
+    """Up to five captions an image as `image_id, caption_index, caption, source`, in source order.
+
+    An image's captions all come from one source: the first that has five of them, or else the one
+    that has most.
+    """
+    rows = [
+        (image_id, number, text, source)
+        for source, captions in _sources(directory, attribute)
+        for image_id, texts in captions.items()
+        for number, text in enumerate(texts[:HUMAN_CAPTIONS])
+    ]
+    frame = pd.DataFrame(rows, columns=HUMAN)
+    frame = frame[frame["image_id"].isin(images)]
+    depth = frame.groupby(["image_id", "source"], sort=False).size().reset_index(name="depth")
+    best = depth.sort_values("depth", ascending=False, kind="stable").drop_duplicates("image_id")
+    return frame.merge(best[["image_id", "source"]])
+
+
+def _sources(directory: Path, attribute: str) -> Iterator[tuple[str, dict[int, list[str]]]]:
+    """(source name, captions by image) in order of preference; absent sources are left out."""
+    own = HUMAN_ANN.get(attribute, AGE_FILE)
+    coco = [f"coco/{file.name}" for file in coco_files(directory)]
+    for name in dict.fromkeys([own, *HUMAN_ANN.values(), *coco, AGE_FILE]):
+        if name in coco or (directory / name).exists():
+            file = directory / name
+            yield name, read_coco(file) if name in coco else read_caption_lists(file)
+
+
+def coco_files(directory: Path) -> list[Path]:
+    """COCO caption annotation files of a data directory (not results files)."""
+    return sorted((directory / "coco").glob("captions_*.json"))
+
+
+def read_caption_lists(file: Path) -> dict[int, list[str]]:
+    """Captions by image id from a pickle of rows with `img_id` and `caption_list`."""
+    captions: dict[int, list[str]] = {}
+    fields = {"img_id": is_image_id, "caption_list": _are_texts}
+    for number, (image_id, texts) in enumerate(rows_of(file, read_pickle(file), fields)):
+        if captions.setdefault(image_id, texts) != texts:
+            raise bad_row(file, number, f"image {image_id} a second time", "one row an image")
+    return captions
+
+
+def read_coco(file: Path) -> dict[int, list[str]]:
+    """Captions by image id from a COCO caption annotation file, in annotation order."""
+    content, captions = _json(file, COCO_MEND), defaultdict(list)
+    rows = content.get("annotations") if isinstance(content, dict) else None
+    for image_id, text in rows_of(file, rows, COCO_FIELDS, COCO_MEND):
+        captions[image_id].append(text)
+    return dict(captions)
+
+
+def read_results(file: Path, mend: str) -> dict[int, str]:
+    """A captioner's captions by image id from a file in COCO's results format."""
+    rows = list(rows_of(file, _json(file, mend), COCO_FIELDS, mend))
+    captions = dict(rows)
+    if len(captions) < len(rows):
+        found = f"{file}: {len(rows)} captions of {len(captions)} images"
+        raise RelicError(found, expected="one caption an image", mend=mend)
+    return captions
+
+
+def rows_of(file: Path, rows, fields: dict[str, Callable], mend: str = MEND) -> Iterator[tuple]:
+    """The named fields of each row of a file, each checked by its function."""
+    if not isinstance(rows, list):
+        shape = "rows, in COCO's annotation files under `annotations`"
+        raise RelicError(f"{file} has no list of captions", expected=shape, mend=mend)
+    for number, row in enumerate(rows):
+        for name, fits in fields.items():
+            if not isinstance(row, dict) or not fits(row.get(name)):
+                raise bad_row(file, number, f"no {name}", ", ".join(fields), mend)
+        yield tuple(row[name] for name in fields)
+
+
+def bad_row(file: Path, number: int, found: str, expected: str, mend: str = MEND) -> RelicError:
+    """The error of a row that is not as it should be."""
+    return RelicError(f"{file}, row {number}: {found}", expected=expected, mend=mend)
+
+
+def _are_texts(value) -> bool:
+    return isinstance(value, list) and all(map(is_text, value))
+
+
+def _json(file: Path, mend: str):
+    try:
+        return json.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise RelicError(f"{file} cannot be read: {error.strerror}", mend=mend) from error
+    except (ValueError, RecursionError) as error:  # not UTF-8 is a ValueError too
+        raise RelicError(f"{file} is not JSON (or cut short): {error}", mend=mend) from error

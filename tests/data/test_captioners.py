@@ -7,8 +7,7 @@ import pytest
 import relic
 from relic import paths
 from relic.data import captioners
-from relic.data.load import corpus_choice
-from relic.data.upstream import load_real
+from relic.data.load import corpus_choice, load_real
 from relic.errors import RelicError
 from relic.measure.inputs import Reading, vocabulary
 from relic.records.serve import RecordedCorpus

@@ -19,16 +19,15 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from relic import paths
+from relic.data import planted as process
 from relic.data.attribute import load_attribute
-from relic.data.planted import CAPTIONERS, PlantedCaptioner, bayes_score, planted_corpus, process
+from relic.data.planted import CAPTIONERS, PlantedCaptioner, bayes_score, planted_corpus
 from relic.errors import RelicError
 from relic.measure.text import frequent_vocabulary, masked_captions
 
 ATTRIBUTES = ("gender", "race", "age")
 KEYS = [captioner.key for captioner in CAPTIONERS]
-LEXICON = yaml.safe_load(
-    (paths.PACKAGE / "data" / "planted" / "lexicon.yml").read_text(encoding="utf-8")
-)
+LEXICON = yaml.safe_load((paths.PACKAGE / "data" / "lexicon.yml").read_text(encoding="utf-8"))
 PLACES = [kind["place"] for kind in LEXICON["gender"]["kinds"].values()]
 MANY = {"images": 20_000, "seed": 3}
 PARTS = re.compile(

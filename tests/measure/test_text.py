@@ -9,7 +9,7 @@ from nltk.tokenize import word_tokenize
 
 from relic.data.attribute import Attribute
 from relic.data.corpus import PADDING, UNKNOWN
-from relic.data.upstream import load_real
+from relic.data.load import load_real
 from relic.errors import RelicError
 from relic.measure.text import (
     frequent_vocabulary,

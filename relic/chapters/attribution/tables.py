@@ -8,7 +8,7 @@ import pandas as pd
 
 from relic.data.captioners import display_names
 from relic.data.corpus import Corpus
-from relic.data.planted.process import channel
+from relic.data.planted import channel
 from relic.judge.stats import Estimate, estimate, holm
 from relic.measure.runs import Run
 

@@ -21,8 +21,7 @@ from scipy.special import expit
 from relic.chapters.learning.fits import Rows, halves, texts
 from relic.chapters.learning.scores import PARTS
 from relic.chapters.learning.sensitivity import AS_WRITTEN, SAME, cut
-from relic.data.planted import PlantedCaptioner, PlantedCorpus, planted_corpus
-from relic.data.planted.process import channel
+from relic.data.planted import PlantedCaptioner, PlantedCorpus, channel, planted_corpus
 from relic.errors import RelicError
 from relic.judge.lic import lic_table
 from relic.judge.stats import estimate

@@ -24,8 +24,7 @@ from relic.chapters.gender_score.score import (
 from relic.chapters.gender_score.wording import PERSONS
 from relic.chapters.resample import image_draws, interval
 from relic.data.corpus import Corpus
-from relic.data.human import read_coco
-from relic.data.load import real_directory
+from relic.data.load import read_coco, real_directory
 from relic.errors import RelicError
 from relic.measure.text import tokenize
 

@@ -5,8 +5,13 @@ import json
 import pandas as pd
 import pytest
 
-from relic.data.load import corpus_choice, load_corpus
-from relic.data.upstream import directory_fingerprint, load_real, read_vocabularies
+from relic.data.load import (
+    corpus_choice,
+    directory_fingerprint,
+    load_corpus,
+    load_real,
+    read_vocabularies,
+)
 from relic.errors import RelicError
 
 SAT = "bias_data/Show-Attend-Tell/gender_val_sat_cap_mw_entries.pkl"
