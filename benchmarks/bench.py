@@ -74,15 +74,18 @@ def bert_ft_step():
     """One training step of BERT-ft on 64 captions."""
     import torch
 
-    from relic.measure.classifiers.bert import FineTuned, batches, head, optimizer
-    from relic.measure.classifiers.device import deterministic
-    from relic.measure.classifiers.encoder import (
+    from relic.measure.classifiers.bert import (
         MINILM,
+        FineTuned,
+        batches,
         cls_states,
+        head,
         load_encoder,
+        optimizer,
         padded,
         word_pieces,
     )
+    from relic.measure.classifiers.device import deterministic
 
     material = _captions(FineTuned.text_form)
     rows = word_pieces(MINILM, material.train)
@@ -117,7 +120,7 @@ def bert_pre_seeds():
     """BERT-pre, ten seeds of one captioner: features once, or every epoch with dropout."""
     import torch
 
-    from relic.measure.classifiers import encoder as enc
+    from relic.measure.classifiers import bert as enc
     from relic.measure.classifiers.bert import Pretrained
 
     material, epochs, seeds = _captions(Pretrained.text_form), 20, 10

@@ -6,8 +6,7 @@ import torch
 
 from relic.chapters.attribution.gradients import attribute, join_words
 from relic.errors import RelicError
-from relic.measure.classifiers.bert import FineTuned, head
-from relic.measure.classifiers.encoder import load_encoder
+from relic.measure.classifiers.bert import FineTuned, head, load_encoder
 from relic.measure.classifiers.linear import Linear
 from relic.measure.classifiers.lstm import LSTM, Network
 

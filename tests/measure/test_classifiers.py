@@ -8,13 +8,17 @@ from sklearn.linear_model import LogisticRegression
 
 from relic.errors import RelicError
 from relic.measure.classifiers.base import CLASSIFIERS, classifier
-from relic.measure.classifiers.bert import FineTuned, Pretrained, batches, head, optimizer
-from relic.measure.classifiers.encoder import (
+from relic.measure.classifiers.bert import (
     MINILM,
+    FineTuned,
+    Pretrained,
+    batches,
     check_encoder,
     cls_states,
     features,
+    head,
     load_encoder,
+    optimizer,
     padded,
     word_pieces,
 )
@@ -203,7 +207,7 @@ def test_dropout_in_the_frozen_encoder_changes_the_head(task):
 def test_an_incomplete_encoder_is_refused_before_training(tmp_path, missing):
     import shutil
 
-    from relic.measure.classifiers.encoder import encoder_directory
+    from relic.measure.classifiers.bert import encoder_directory
 
     for name in ("config.json", "tokenizer.json", "model.safetensors"):
         if name != missing:

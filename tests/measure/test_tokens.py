@@ -2,7 +2,7 @@
 
 import pytest
 
-from relic.measure.classifiers.encoder import MINILM, _tokenizer
+from relic.measure.classifiers.bert import MINILM, pieces
 
 # What BERT's uncased vocabulary gives; MiniLM shares it.
 UNCASED = {
@@ -20,7 +20,7 @@ UNCASED = {
 
 @pytest.mark.parametrize("text", UNCASED)
 def test_minilm_reads_as_ever(text):
-    assert _tokenizer(MINILM)(text)["input_ids"] == UNCASED[text]
+    assert pieces(MINILM)(text)["input_ids"] == UNCASED[text]
 
 
 def at_hand(name: str):
@@ -40,7 +40,7 @@ def test_the_papers_model_reads_as_ever():
 
 def test_a_padded_batch_is_cut_and_masked():
     texts = [next(iter(UNCASED)), ""]
-    batch = _tokenizer(MINILM)(texts, padding=True, truncation=True, max_length=8)
+    batch = pieces(MINILM)(texts, padding=True, truncation=True, max_length=8)
     assert batch["input_ids"] == [
         [101, 1037, 2158, 5559, 1037, 4400, 2006, 102],
         [101, 102, 0, 0, 0, 0, 0, 0],

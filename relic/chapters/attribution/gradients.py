@@ -19,9 +19,8 @@ import torch
 from captum.attr import LayerIntegratedGradients
 
 from relic.errors import RelicError
-from relic.measure.classifiers.bert import FineTuned
+from relic.measure.classifiers.bert import FineTuned, pieces, word_pieces
 from relic.measure.classifiers.device import best_device
-from relic.measure.classifiers.encoder import padding_piece, piece_texts, word_pieces
 from relic.measure.classifiers.lstm import LSTM, PAD, UNK, spacy_tokens
 
 OUTPUTS = ("logit", "probability")  # log-odds of class 1, or its probability as in Türk et al.
@@ -122,5 +121,5 @@ def _read_tokens(model: LSTM, caption: str):
 def _read_pieces(encoder_name: str, caption: str):
     """[CLS] and [SEP] stay in the baseline."""
     ids = word_pieces(encoder_name, [caption])[0]
-    baseline = (ids[0], *[padding_piece(encoder_name)] * (len(ids) - 2), ids[-1])
-    return ids, baseline, piece_texts(encoder_name, ids)
+    baseline = (ids[0], *[pieces(encoder_name).pad_token_id] * (len(ids) - 2), ids[-1])
+    return ids, baseline, tuple(pieces(encoder_name).convert_ids_to_tokens(list(ids)))

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from relic import paths
 from relic.errors import RelicError
-from relic.measure.classifiers.encoder import _quiet
+from relic.measure.classifiers.bert import _quiet
 
 FORMAT = "2"  # raised when the meaning of a kept value changes
 PART = 512  # texts computed between two writes

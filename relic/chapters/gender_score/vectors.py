@@ -20,7 +20,7 @@ from relic import paths
 from relic.chapters.gender_score.models import Memory, fingerprint, loading
 from relic.data.attribute import load_attribute
 from relic.errors import RelicError
-from relic.measure.classifiers.encoder import MINILM, encoder_directory
+from relic.measure.classifiers.bert import MINILM, encoder_directory
 from relic.measure.text import tokenize
 
 GLOVE = "GloVe 100d"  # 341,479 words of GloVe, as JSON, of the npm package below

@@ -123,8 +123,8 @@ def test_minilm_is_the_mean_of_its_token_states():
     """Mean pooling over the tokens of the encoder that classifiers use, at length 1."""
     import torch
 
-    from relic.measure.classifiers.encoder import load_encoder as classifier_encoder
-    from relic.measure.classifiers.encoder import padded, word_pieces
+    from relic.measure.classifiers.bert import load_encoder as classifier_encoder
+    from relic.measure.classifiers.bert import padded, word_pieces
 
     caption = "a man riding a motorcycle"
     encoder = SentenceEncoder(MINILM)
