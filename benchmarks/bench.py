@@ -21,8 +21,7 @@ from relic import paths
 from relic.data.load import load_corpus
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
-from relic.measure.inputs import Reading, prepare
-from relic.measure.runs import Outcome, describe
+from relic.measure.runs import Outcome, describe, prepare
 from relic.measure.store import Store
 from relic.measure.sweep import sweep
 
@@ -54,10 +53,9 @@ def _corpus():
     return load_corpus("gender", "auto")
 
 
-def _captions(form, seed: int = 0):
+def _captions(classifier: str):
     corpus = _corpus()
-    reading = Reading("model", CAPTIONER[corpus.synthetic])
-    return prepare(corpus, reading, form, policy="paired", seed=seed)
+    return prepare(corpus, describe(corpus, CAPTIONER[corpus.synthetic], classifier))
 
 
 def _cpu(function, times: int = 1) -> float:
@@ -76,7 +74,6 @@ def bert_ft_step():
 
     from relic.measure.classifiers.bert import (
         MINILM,
-        FineTuned,
         batches,
         cls_states,
         head,
@@ -87,7 +84,7 @@ def bert_ft_step():
     )
     from relic.measure.classifiers.device import deterministic
 
-    material = _captions(FineTuned.text_form)
+    material = _captions("bert-ft")
     rows = word_pieces(MINILM, material.train)
     lengths = np.array([len(row) for row in rows])
     encoder, classes = load_encoder(MINILM).train(), torch.tensor(material.train_classes)
@@ -123,7 +120,7 @@ def bert_pre_seeds():
     from relic.measure.classifiers import bert as enc
     from relic.measure.classifiers.bert import Pretrained
 
-    material, epochs, seeds = _captions(Pretrained.text_form), 20, 10
+    material, epochs, seeds = _captions("bert-pre"), 20, 10
     texts, classes = material.train, material.train_classes
     enc._frozen.clear()
 
@@ -180,7 +177,7 @@ def lstm():
 
     from relic.measure.classifiers.lstm import LSTM
 
-    material, found = _captions(LSTM.text_form), {"bucketed": [], "packed": []}
+    material, found = _captions("lstm"), {"bucketed": [], "packed": []}
     for epochs in (0, 1, 1, 1):  # the first call tokenizes and warms up
         for batching, times in found.items():
             model = LSTM(batching=batching)
@@ -207,8 +204,8 @@ def workers():
     """The same two LSTM trainings by one worker process, and by two with one each."""
     script = (
         "import torch, sys; torch.set_num_threads(1)\n"
-        "from relic.bench import _captions\nfrom relic.measure.classifiers.lstm import LSTM\n"
-        "m = _captions(LSTM.text_form); c = LSTM(); c.epochs = 4; print('ready', flush=True); input()\n"
+        "from benchmarks.bench import _captions\nfrom relic.measure.classifiers.lstm import LSTM\n"
+        "m = _captions('lstm'); c = LSTM(); c.epochs = 4; print('ready', flush=True); input()\n"
         "for seed in range(int(sys.argv[1])): c.fit(m.train[:1500], m.train_classes[:1500], seed)\n"
         "print('done', flush=True)"
     )
@@ -265,10 +262,10 @@ def attribution():
     from relic.measure.classifiers.base import classifier
 
     corpus, found = _corpus(), []
-    reading = Reading("model", PAIR[corpus.synthetic][0])
+    captioner = PAIR[corpus.synthetic][0]
     for name, steps in STEPS.items():
         model = classifier(name, recipe=BRIEF[name])
-        material = prepare(corpus, reading, model.text_form, policy="upstream", seed=0)
+        material = prepare(corpus, describe(corpus, captioner, name, split="upstream"))
         model.fit(material.train[:900], material.train_classes[:900], 0)
         texts, exact = material.test, []
         part = list(dict.fromkeys(texts))[:6]
@@ -282,7 +279,7 @@ def attribution():
         ours = _cpu(lambda m=model, t=texts, s=steps: attribute(m, t, "logit", s))
         apart = np.abs(attribute(model, part, "logit", steps)["score"] - exact).mean()
         gap = 100 * apart / np.abs(exact).mean()
-        unit = f"CPU s, {name}, {len(texts)} captions of {reading.captioner} with {steps} steps"
+        unit = f"CPU s, {name}, {len(texts)} captions of {captioner} with {steps} steps"
         unit += f" against {REFERENCE}, from {len(part)}, whose scores differ by {gap:.2g} %"
         found.append((ours, plain, unit))
     return found

@@ -1,4 +1,4 @@
-"""What a run reads: captions as its classifier sees them, classes, and the two sides of a split.
+"""What a run reads: captions as its classifier sees them, and the classes of their images.
 
 Everything that several runs share is computed once per process.
 """
@@ -6,9 +6,8 @@ Everything that several runs share is computed once per process.
 import hashlib
 import json
 import random
+import re
 from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from relic.data.attribute import Attribute, load_attribute
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.measure.classifiers.base import TextForm
-from relic.measure.splits import check_labels, split
+from relic.measure.splits import check_labels
 from relic.measure.text import TREEBANK, frequent_vocabulary, masked_captions
 
 VOCABULARIES = ("captioner", "human-top-n", "none")
@@ -36,16 +35,6 @@ class Reading(NamedTuple):
     caption_set: str = "standard"
     caption_index: int = 0
     vocabulary: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class Material:
-    """Captions of a run as its classifier reads them, split."""
-
-    train: list[str]
-    train_classes: np.ndarray
-    test: list[str]
-    images: pd.DataFrame  # image_id, y, seen_raw, seen_masked of the test side
 
 
 @lru_cache(maxsize=32)
@@ -189,7 +178,7 @@ def fingerprint(corpus: Corpus, reading: Reading, policy: str) -> str:
     rest = [text, sorted(about.masked_words), about.mask_token, words and list(words)]
     rest += [about.tokenizer] if about.tokenizer != TREEBANK else []
     if policy == "grouped":  # folds hang on the captioner's captions, for human captions too
-        rest += ["folds", _text_digest(corpus, _grouped_by(reading), True)]
+        rest += ["folds", _text_digest(corpus, grouped_by(reading), True)]
     return hashlib.sha256(json.dumps(rest).encode()).hexdigest()[:16]
 
 
@@ -202,39 +191,9 @@ def _text_digest(corpus: Corpus, reading: Reading, together: bool) -> str:
     return hashlib.sha256("\x1e".join(rows).encode()).hexdigest()
 
 
-def _grouped_by(reading: Reading) -> Reading:
+def grouped_by(reading: Reading) -> Reading:
     """The generated captions that deal images into folds: the same for both sides."""
     return Reading("model", reading.captioner, reading.caption_set)
-
-
-def prepare(
-    corpus: Corpus,
-    reading: Reading,
-    form: TextForm,
-    *,
-    policy: str,
-    seed: int,
-    size=0,
-    labels="true",
-) -> Material:
-    """Split, and mark what of the test side the training side holds already."""
-    usable = usable_labels(corpus, reading, policy, size, seed if size else 0)
-    raw, masked, groups = raw_captions(corpus, reading), read_captions(corpus, reading, form), None
-    if policy == "grouped":
-        groups = read_captions(corpus, _grouped_by(reading), TextForm())
-    classes = learned_classes(usable, labels, seed)  # before the split, which balances them
-    sides = split(classes, policy, seed, groups=groups)
-    at = [raw.index.get_indexer(side) for side in (sides.train, sides.test)]
-    said, read = ([texts.to_numpy()[rows].tolist() for rows in at] for texts in (raw, masked))
-    images = {"image_id": sides.test, "y": classes.loc[sides.test].to_numpy()}
-    images |= {"seen_raw": _held(*said), "seen_masked": _held(*read)}
-    return Material(read[0], classes.loc[sides.train].to_numpy(), read[1], pd.DataFrame(images))
-
-
-def _held(train: list[str], test: list[str]) -> list[bool]:
-    """Whether training holds each test caption."""
-    known = set(train)
-    return [caption in known for caption in test]
 
 
 def learned_classes(labels: pd.Series, how: str, seed: int) -> pd.Series:
@@ -244,16 +203,10 @@ def learned_classes(labels: pd.Series, how: str, seed: int) -> pd.Series:
     ids, rng = labels.sort_index(), np.random.default_rng([seed, 7])
     if how == "permuted":
         return pd.Series(rng.permutation(ids.to_numpy()), index=ids.index).loc[labels.index]
-    flipped = rng.random(len(ids)) < noise_rate(how)
+    rate = re.fullmatch(r"noisy:(0|0?\.\d+)", how)
+    if rate is None or float(rate[1]) > 0.5:
+        expected = "true, permuted, or noisy:RATE with RATE up to 0.5"
+        raise RelicError(f"labels {how!r}", expected=expected)
+    flipped = rng.random(len(ids)) < float(rate[1])
     noisy = (ids ^ flipped).astype("int64").loc[labels.index]
     return 1 - noisy if noisy.mean() > 0.5 else noisy  # class 1 stays the rarer
-
-
-def noise_rate(labels: str) -> float:
-    """The rate of `noisy:RATE`."""
-    with suppress(ValueError):
-        rate = float(labels.removeprefix("noisy:"))
-        if labels.startswith("noisy:") and 0 <= rate <= 0.5:
-            return rate
-    expected = "true, permuted, or noisy:RATE with RATE up to 0.5"
-    raise RelicError(f"labels {labels!r}", expected=expected)

@@ -8,7 +8,7 @@ import hashlib
 import json
 import time
 from dataclasses import dataclass, fields, replace
-from typing import Literal
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,21 +16,18 @@ from scipy.special import expit
 
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
-from relic.measure.classifiers.base import Classifier, check_options, classifier, classifier_type
-from relic.measure.inputs import (
-    VOCABULARIES,
-    Material,
-    Reading,
-    fingerprint,
-    noise_rate,
-    prepare,
-    usable_labels,
+from relic.measure import inputs
+from relic.measure.classifiers.base import (
+    Classifier,
+    TextForm,
+    check_options,
+    classifier,
+    classifier_type,
 )
+from relic.measure.inputs import Reading
 from relic.measure.score import fit_temperature, lic_score, summary
+from relic.measure.splits import split
 
-Side = Literal["model", "human"]
-Vocabulary = Literal["", "captioner", "human-top-n", "none"]
-Policy = Literal["paired", "upstream", "unpaired", "grouped"]
 PIPELINE = 1  # raised when a change in material, text, splits or score moves numbers
 HELD_OUT = 0.1  # share of the training captions that the temperature is fitted on
 
@@ -43,13 +40,13 @@ class Run:
     attribute: str
     captioner: str
     classifier: str
-    side: Side = "model"  # whose captions: `model` for LIC_M, `human` for LIC_D
+    side: str = "model"  # whose captions: `model` for LIC_M, `human` for LIC_D
     caption_set: str = "standard"  # of a captioner: standard, th10, masked_person, ...
     labels: str = "true"  # true, permuted, or noisy:RATE
     size: int = 0  # images of the balanced set; 0 is all there are
     caption_index: int = 0  # which human caption
-    vocabulary: Vocabulary = ""  # human captions only; none keeps every word
-    split: Policy = "paired"
+    vocabulary: str = ""  # human captions only; none keeps every word
+    split: str = "paired"  # one of POLICIES (`relic.measure.splits`)
     seed: int = 0
     recipe: str = ""
     batching: str = ""
@@ -78,6 +75,15 @@ class Run:
 _DEFAULTS = {field.name: field.default for field in fields(Run)}
 
 
+class Material(NamedTuple):
+    """Captions of a run as its classifier reads them, split."""
+
+    train: list[str]
+    train_classes: np.ndarray
+    test: list[str]
+    images: pd.DataFrame  # image_id, y, seen_raw, seen_masked of the test side
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """A finished run: its scores, and what became of each test image."""
@@ -91,7 +97,7 @@ def describe(corpus: Corpus, captioner: str, classifier: str, **options) -> Run:
     """A complete description for a corpus, checked before anything is computed."""
     run = complete(corpus.name, corpus.attribute.name, captioner, classifier, **options)
     _check(run, corpus)
-    return replace(run, fingerprint=fingerprint(corpus, run.reading, run.split))
+    return replace(run, fingerprint=inputs.fingerprint(corpus, run.reading, run.split))
 
 
 def complete(corpus: str, attribute: str, captioner: str, classifier: str, **options) -> Run:
@@ -121,28 +127,49 @@ def _check(run: Run, corpus: Corpus) -> None:
     check_options(run.classifier, **run.options)
     if run.side not in ("model", "human"):
         raise RelicError(f"side {run.side!r}", expected="model or human")
-    if run.side == "human":
-        if run.vocabulary not in VOCABULARIES:
-            raise RelicError(f"vocabulary {run.vocabulary!r}", expected=", ".join(VOCABULARIES))
-        if run.split == "upstream" and not corpus.human_row_order:
-            raise RelicError(
-                f"{where}: `upstream` splits of human captions need the row order of upstream's file",
-                expected="bias_data/Human_Ann/, or split paired or unpaired",
-                mend="relic data fetch DIR",
-            )
-    if run.labels not in ("true", "permuted"):
-        noise_rate(run.labels)
-    usable_labels(corpus, run.reading, run.split, run.size, run.seed if run.size else 0)
+    if run.vocabulary not in ("", *inputs.VOCABULARIES):
+        raise RelicError(f"vocabulary {run.vocabulary!r}", expected=", ".join(inputs.VOCABULARIES))
+    if run.side == "human" and run.split == "upstream" and not corpus.human_row_order:
+        raise RelicError(
+            f"{where}: `upstream` splits of human captions need the row order of upstream's file",
+            expected="bias_data/Human_Ann/, or split paired or unpaired",
+            mend="relic data fetch DIR",
+        )
+    _classes(corpus, run)
+
+
+def _classes(corpus: Corpus, run: Run) -> pd.Series:
+    """Classes to learn of the images that a run may use, in row order."""
+    seed = run.seed if run.size else 0  # only a sample hangs on it
+    usable = inputs.usable_labels(corpus, run.reading, run.split, run.size, seed)
+    return inputs.learned_classes(usable, run.labels, run.seed)
+
+
+def prepare(corpus: Corpus, run: Run) -> Material:
+    """Split, and mark what of the test side the training side holds already."""
+    raw, groups = inputs.raw_captions(corpus, run.reading), None
+    form = classifier_type(run.classifier).text_form
+    masked = inputs.read_captions(corpus, run.reading, form)
+    if run.split == "grouped":
+        groups = inputs.read_captions(corpus, inputs.grouped_by(run.reading), TextForm())
+    classes = _classes(corpus, run)  # before the split, which balances them
+    sides = split(classes, run.split, run.seed, groups=groups)
+    at = [raw.index.get_indexer(side) for side in (sides.train, sides.test)]
+    said, read = ([texts.to_numpy()[rows].tolist() for rows in at] for texts in (raw, masked))
+    images = {"image_id": sides.test, "y": classes.loc[sides.test].to_numpy()}
+    images |= {"seen_raw": _held(*said), "seen_masked": _held(*read)}
+    return Material(read[0], classes.loc[sides.train].to_numpy(), read[1], pd.DataFrame(images))
+
+
+def _held(train: list[str], test: list[str]) -> list[bool]:
+    """Whether training holds each test caption."""
+    known = set(train)
+    return [caption in known for caption in test]
 
 
 def fit(corpus: Corpus, run: Run) -> tuple[Classifier, Material]:
     """The trained classifier of a run, and what it read."""
-    form = classifier_type(run.classifier).text_form
-    policy, seed, size = run.split, run.seed, run.size
-    material = prepare(
-        corpus, run.reading, form, policy=policy, seed=seed, size=size, labels=run.labels
-    )
-    model = classifier(run.classifier, **run.options)
+    material, model = prepare(corpus, run), classifier(run.classifier, **run.options)
     return model.fit(material.train, material.train_classes, run.seed), material
 
 

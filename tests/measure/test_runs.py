@@ -9,8 +9,8 @@ import pytest
 from relic.data.planted import PlantedCaptioner, planted_corpus
 from relic.errors import RelicError
 from relic.measure.classifiers.base import TextForm, classifier_type
-from relic.measure.inputs import Reading, learned_classes, prepare, read_captions
-from relic.measure.runs import Run, compute, describe
+from relic.measure.inputs import Reading, learned_classes, read_captions
+from relic.measure.runs import Run, compute, describe, prepare
 
 
 @pytest.fixture(scope="module")
@@ -107,15 +107,12 @@ def test_another_captioners_vocabulary_is_refused(corpus):
 
 
 def test_paired_runs_share_their_test_images(corpus):
-    form = TextForm()
     sides = [
-        prepare(
-            corpus, Reading(captions, captioner, vocabulary=words), form, policy="paired", seed=4
-        )
-        for captions, captioner, words in (
-            ("model", "planted_none", ""),
-            ("model", "planted_lot", ""),
-            ("human", "planted_lot", "captioner"),
+        prepare(corpus, describe(corpus, captioner, "linear", side=side, seed=4))
+        for side, captioner in (
+            ("model", "planted_none"),
+            ("model", "planted_lot"),
+            ("human", "planted_lot"),
         )
     ]
     for side in sides[1:]:
@@ -125,18 +122,15 @@ def test_paired_runs_share_their_test_images(corpus):
 def test_paired_uses_only_images_that_all_have(corpus):
     human = corpus.human[corpus.human["image_id"] > 100]
     part = replace(corpus, human=human)
-    form = TextForm()
-    side = prepare(part, Reading("model", "planted_none"), form, policy="paired", seed=0)
+    side = prepare(part, describe(part, "planted_none", "linear"))
     assert side.images["image_id"].min() > 100
-    side = prepare(part, Reading("model", "planted_none"), form, policy="upstream", seed=0)
+    side = prepare(part, describe(part, "planted_none", "linear", split="upstream"))
     assert len(side.train) + len(side.test) == 2 * int((corpus.labels == 1).sum())
 
 
 def test_seen_flags_by_hand(corpus):
-    form = TextForm()
-    reading = Reading("model", "planted_lot")
-    side = prepare(corpus, reading, form, policy="paired", seed=0)
-    read = read_captions(corpus, reading, form)
+    side = prepare(corpus, describe(corpus, "planted_lot", "linear"))
+    read = read_captions(corpus, Reading("model", "planted_lot"), TextForm())
     for number, text in enumerate(side.test[:30]):
         assert side.images["seen_masked"][number] == (text in side.train)
         assert read[side.images["image_id"][number]] == text

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 from relic.measure.classifiers.base import TextForm
-from relic.measure.inputs import Reading, fingerprint, prepare, read_captions
+from relic.measure.inputs import Reading, fingerprint, read_captions
+from relic.measure.runs import describe, prepare
 from relic.measure.splits import Split, _Rows, split
 
 PAPER_SEEDS = [0, 12, 100, 200, 300, 400, 456, 500, 789, 1234]
@@ -197,11 +198,10 @@ def test_both_sides_share_the_folds_of_the_captioner():
     said = read_captions(corpus, Reading("model", "planted_lot"), TextForm())
     tested = []
     for fold in range(10):
-        how = {"policy": "grouped", "seed": fold}
-        model = prepare(corpus, Reading("model", "planted_lot"), TextForm(), **how)
-        human = prepare(
-            corpus, Reading("human", "planted_lot", vocabulary="none"), TextForm(), **how
-        )
+        how = {"split": "grouped", "seed": fold}
+        model = prepare(corpus, describe(corpus, "planted_lot", "linear", **how))
+        how |= {"side": "human", "vocabulary": "none"}
+        human = prepare(corpus, describe(corpus, "planted_lot", "linear", **how))
         assert model.images["image_id"].tolist() == human.images["image_id"].tolist()
         assert model.train_classes.tolist() == human.train_classes.tolist()
         assert not model.images["seen_masked"].any()

@@ -25,9 +25,8 @@ from relic.data.planted import PlantedCaptioner, PlantedCorpus, channel, planted
 from relic.errors import RelicError
 from relic.judge.lic import lic_table
 from relic.judge.stats import estimate
-from relic.measure.classifiers.base import RECIPES, classifier_type
-from relic.measure.inputs import prepare
-from relic.measure.runs import Run, describe, fit, held_out_temperature
+from relic.measure.classifiers.base import RECIPES
+from relic.measure.runs import Run, describe, fit, held_out_temperature, prepare
 from relic.measure.score import lic_score
 
 FRESH = 6000  # images of the draw that tests
@@ -112,8 +111,7 @@ def measure(*values, fresh: int = FRESH) -> pd.DataFrame:
 def _scores(corpus: PlantedCorpus, fresh: PlantedCorpus, run: Run) -> list[dict]:
     """Train on one corpus, score on all balanced images of the other, plain and otherwise."""
     model, here = fit(corpus, run)
-    form = classifier_type(run.classifier).text_form
-    there = prepare(fresh, run.reading, form, policy=run.split, seed=run.seed)
+    there = prepare(fresh, run)
     classes = np.concatenate([there.train_classes, there.images["y"]])
     logits = model.logits(there.train + there.test)
     factors = SHARPNESS | {"scaled": 1 / held_out_temperature(run, here)}
