@@ -31,7 +31,6 @@ WAIT = 10  # seconds for a scheduler to answer
 FOLLOWS = ("corpus", "attribute", "fingerprint", "code")  # of a run: from its corpus and the code
 SLOW = ("lstm", "bert-ft")  # minutes a run: each is a bundle of its own
 
-Corpora = dict[tuple[str, str], Corpus]  # by name and attribute
 Bundle = list[Run]  # runs on the same captions
 Failed = dict[Run, str]  # and why
 
@@ -74,14 +73,15 @@ def sweep(
     missing = store.missing(runs)
     if not missing:
         return 0
-    every = [corpora] if isinstance(corpora, Corpus) else corpora
+    every = [corpora] if isinstance(corpora, Corpus) else list(corpora)
     known = {(corpus.name, corpus.attribute.name): corpus for corpus in every}
+    corpus_of = {run: known.get((run.corpus, run.attribute)) for run in missing}
     workers = workers or int(os.environ.get(paths.WORKERS_SETTING) or 1)
-    if scheduler or (workers > 1 and all(corpus.reload for corpus in known.values())):
+    if scheduler or (workers > 1 and all(corpus.reload for corpus in every)):
         pool = partial(_dask, scheduler) if scheduler else partial(_processes, workers)
-        results = _in_pools(known, bundles(missing), store, pool)
+        results = _in_pools(corpus_of, bundles(missing), store, pool)
     else:
-        results = ((bundle, work_on(known, bundle, store)) for bundle in bundles(missing))
+        results = ((each, work_on(corpus_of[each[0]], each, store)) for each in bundles(missing))
     failed: Failed = {}
     with tqdm(total=len(missing), unit="run", disable=not progress, smoothing=0.1) as bar:
         for bundle, errors in results:
@@ -104,10 +104,10 @@ def bundles(runs: list[Run]) -> list[Bundle]:
     return [group[at : at + TOGETHER] for group, at in starts]
 
 
-def work(loaders: dict[tuple[str, str], partial], bundle: Bundle, directory: str) -> Failed:
-    """What a worker process does: the same as this one, on corpora that it loads itself."""
-    corpora = {n: _loaded(p.func, *p.args, **p.keywords) for n, p in loaders.items()}
-    return work_on(corpora, bundle, Store(directory))
+def work(reload: partial | None, bundle: Bundle, directory: str) -> Failed:
+    """What a worker process does: the same as this one, on a corpus that it loads itself."""
+    corpus = _loaded(reload.func, *reload.args, **reload.keywords) if reload else None
+    return work_on(corpus, bundle, Store(directory))
 
 
 @lru_cache(maxsize=8)
@@ -115,13 +115,12 @@ def _loaded(function, *arguments, **named) -> Corpus:
     return function(*arguments, **named)
 
 
-def work_on(corpora: Corpora, bundle: Bundle, store: Store) -> Failed:
+def work_on(corpus: Corpus | None, bundle: Bundle, store: Store) -> Failed:
     """Each run of a bundle, a failed one without harm to the others."""
     failed = {}
     with threadpool_limits(1):  # L-BFGS on small matrices: more threads spin, and add nothing
         for run in store.missing(bundle):  # another sweep may have been faster
             try:
-                corpus = corpora.get((run.corpus, run.attribute))
                 asked = {k: v for k, v in vars(run).items() if k not in FOLLOWS}
                 if corpus is None or describe(corpus, **asked) != run:
                     raise RelicError(
@@ -140,10 +139,9 @@ def _first_line(error: Exception) -> str:
 
 
 def _in_pools(
-    corpora: Corpora, waiting: list[Bundle], store: Store, pool
+    corpus_of: dict[Run, Corpus | None], waiting: list[Bundle], store: Store, pool
 ) -> Iterator[tuple[Bundle, Failed]]:
     """Bundles as other processes finish them; when a pool breaks, a new one goes on with what is missing."""
-    loaders = {name: corpus.reload for name, corpus in corpora.items() if corpus.reload}
     directory = str(store.directory.resolve())
     for _ in range(DEATHS + 1):
         lost: list[Bundle] = []
@@ -151,9 +149,9 @@ def _in_pools(
             futures: dict[Future, Bundle] = {}
             try:
                 for bundle in waiting:
-                    names = {(run.corpus, run.attribute) for run in bundle} & loaders.keys()
-                    own = {name: loaders[name] for name in names}
-                    futures[executor_of(bundle).submit(work, own, bundle, directory)] = bundle
+                    executor, corpus = executor_of(bundle), corpus_of[bundle[0]]
+                    reload = corpus.reload if corpus else None
+                    futures[executor.submit(work, reload, bundle, directory)] = bundle
                 for future in as_completed(futures):
                     bundle = futures[future]
                     try:
