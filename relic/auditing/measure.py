@@ -1,10 +1,8 @@
 """The measurements of an audit: LIC with intervals and a verdict, differences, chance, sizes."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +10,6 @@ import pandas as pd
 from relic import paths
 from relic.auditing.checks import checks
 from relic.auditing.inputs import Audited
-from relic.errors import RelicError
 from relic.judge.claims import MARGIN, SUPPORTED, SYMBOLS, UNDECIDED, judge
 from relic.judge.lic import (
     ALL,
@@ -30,6 +27,7 @@ from relic.measure.store import Store
 from relic.measure.sweep import grid, sweep
 from relic.records.runs import own_frame
 from relic.records.serve import Runs
+from relic.whole import check_writable
 
 AMPLIFIES, SLIGHTLY = "amplifies", "amplifies, by less than a point"
 DOES_NOT, ALONE = "does not amplify", "cannot be judged without human captions"
@@ -112,17 +110,6 @@ def measure(audited: Audited, how: Choices, runs: list[Run] | None = None) -> Ta
         "checks": checks(audited, how.seeds, store) if how.checks and checkable else pd.DataFrame(),
         "runs": pd.concat(by_seed, ignore_index=True) if by_seed else pd.DataFrame(),
     }
-
-
-def check_writable(directory: Path, problem: str, mend: str = "") -> None:
-    """Make a directory, and refuse one that cannot be written to before anything is computed."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        if not os.access(directory, os.W_OK):
-            raise PermissionError(13, "no permission")
-    except OSError as error:
-        expected = "a directory that can be written to"
-        raise RelicError(f"{problem}: {error.strerror}", expected=expected, mend=mend) from error
 
 
 def _rows(audited: Audited, lic: pd.DataFrame, runs: Runs, chance: pd.Series) -> list[dict]:

@@ -114,8 +114,8 @@ def _least(row: dict) -> float:
 @contextlib.contextmanager
 def held(out: Path, force: bool) -> Iterator[Path]:
     """`--out`, ours alone until the block ends; made if need be, and taken away again if nothing came."""
-    from relic.auditing.measure import check_writable
     from relic.auditing.report import OURS
+    from relic.whole import check_writable
 
     out = Path(os.path.abspath(os.path.expanduser(out)))
     if out.is_symlink() and not out.exists():

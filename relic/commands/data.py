@@ -67,7 +67,7 @@ def check(
     if directory is None:
         raise RelicError("no directory given, RELIC_DATA is not set", mend="relic data check DIR")
     report = check_files(directory)
-    print(json.dumps(report.as_dict(), indent=1) if as_json else as_text(report))
+    print(json.dumps(report, default=vars, indent=1) if as_json else as_text(report))
     raise typer.Exit(0 if report.usable else 1)
 
 

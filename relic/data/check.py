@@ -1,12 +1,13 @@
 """What a data directory holds, what it lacks, and what that disables."""
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 from relic.data.attribute import known_attributes
 from relic.data.captioners import captioner_files
 from relic.data.corpus import HUMAN_CAPTIONS
-from relic.data.fetch import manifest, present
+from relic.data.fetch import present
 from relic.data.load import (
     PARTS,
     coco_files,
@@ -15,6 +16,7 @@ from relic.data.load import (
     load_real,
     read_coco,
 )
+from relic.data.pickles import manifest
 from relic.errors import RelicError
 
 EXPECTED = {  # the papers' counts
@@ -58,30 +60,12 @@ class AttributeReport:
         return self.labels == self.expected
 
 
-@dataclass
-class DataReport:
-    """The whole of `relic data check`."""
+def check(directory: Path) -> SimpleNamespace:
+    """Read everything once and compare it with upstream's manifest and the papers' counts.
 
-    directory: str
-    fingerprint: str
-    attributes: list[AttributeReport]
-    missing: list[dict]  # path, disables
-    modified: list[str]  # other bytes than upstream's
-    coco: dict[str, int]  # annotation file -> images with captions
-    errors: list[str]
-
-    @property
-    def usable(self) -> bool:
-        """Is there at least one attribute to work on, and no broken file?"""
-        return any(a.images for a in self.attributes) and not self.errors
-
-    def as_dict(self) -> dict:
-        """Plain values, for --json."""
-        return asdict(self) | {"usable": self.usable}
-
-
-def check(directory: Path) -> DataReport:
-    """Read everything once and compare it with upstream's manifest and the papers' counts."""
+    `missing`: path and what its absence disables; `modified`: files with other bytes than upstream's;
+    `coco`: images with captions by annotation file; `usable`: some attribute, and no broken file.
+    """
     directory, files = data_directory(directory), manifest().set_index("local")["git_blob_sha1"]
     here = [(directory / name).is_file() for name in files.index]
     absent = [name for name, there in zip(files.index, here, strict=True) if not there]
@@ -93,7 +77,7 @@ def check(directory: Path) -> DataReport:
             coco[file.name] = len(read_coco(file))
         except RelicError as error:
             errors.append(str(error))
-    return DataReport(
+    return SimpleNamespace(
         directory=str(directory),
         fingerprint=directory_fingerprint(directory),
         attributes=attributes,
@@ -101,6 +85,7 @@ def check(directory: Path) -> DataReport:
         modified=[n for n, sha1 in files[here].items() if present(directory / n) != sha1],
         coco=coco,
         errors=list(dict.fromkeys(errors)),
+        usable=any(a.images for a in attributes) and not errors,
     )
 
 

@@ -4,8 +4,6 @@ The largest has 3.4 MB: each is asked for whole, and a fetch that broke off goes
 """
 
 import errno
-import hashlib
-import os
 import shlex
 import time
 from dataclasses import dataclass, field
@@ -16,18 +14,18 @@ import requests
 from tqdm import tqdm
 from urllib3.exceptions import MaxRetryError
 
+from relic.data.pickles import git_blob_sha1, manifest
 from relic.errors import RelicError
-from relic.paths import MANIFEST
-from relic.whole import write_whole
+from relic.whole import check_writable, write_whole
 
 REPOSITORY = "https://github.com/eggonz/relic-caption-bias"
 COMMIT = "15f259dc5661076f55affa85f4b312bf4e9b4396"
 UPSTREAM = f"https://raw.githubusercontent.com/eggonz/relic-caption-bias/{COMMIT}"
-PLACES = {"^data/": "", "^res/annotations/": "age_annotations/"}  # upstream's folder -> ours
 TIMEOUTS = (10, 60)  # seconds to connect, seconds without a byte
 TRIES = 4  # requests for one file before it counts as failed
 BACKOFF = 0.5  # seconds before the second request; doubles each time
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}  # no other file can be written either
+NETWORK, DISK = "cannot be reached", "the disk is full"  # what stops a fetch
 
 
 @dataclass
@@ -47,31 +45,12 @@ class FetchError(RelicError):
         self.report = report
 
 
-class _FileError(Exception):
-    """This file cannot be had; others may."""
-
-
-class _HostError(_FileError):
-    """No other file can be had from this address either."""
-
-
-def git_blob_sha1(content: bytes) -> str:
-    """The name git gives to a file's content."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-
-
 def present(path: Path) -> str | None:
     """What stands under a final name: a hash, nothing, or what keeps us from reading it."""
     try:
         return git_blob_sha1(path.read_bytes()) if path.exists() else None
     except OSError as error:
         return error.strerror
-
-
-def manifest(listed: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Upstream's files: path, git_blob_sha1, bytes, sha256, and `local`, the path in DIR."""
-    frame = pd.read_csv(MANIFEST, dtype={"bytes": "Int64"}) if listed is None else listed
-    return frame.assign(local=frame["path"].replace(PLACES, regex=True))
 
 
 class _Source:
@@ -81,7 +60,10 @@ class _Source:
         self.base, self.answered, self.session = base.rstrip("/"), False, requests.Session()
 
     def content(self, row) -> bytes:
-        """The verified bytes of a file, asked for again after a loss."""
+        """The verified bytes of a file, asked for again after a loss.
+
+        ValueError: it cannot be had, others may; ConnectionError: none can be had from this address.
+        """
         for attempt in range(TRIES):
             time.sleep(BACKOFF * 2 ** (attempt - 1) if attempt else 0)
             try:
@@ -91,23 +73,22 @@ class _Source:
                 lost, cause = error, error.args[0] if error.args else None
             no_host = isinstance(lost, ValueError) or isinstance(cause, MaxRetryError)
             if no_host and not self.answered:  # no address, or nobody to connect to
-                raise _HostError(lost)
+                raise ConnectionError(lost)
         else:
-            raise _FileError(lost) if self.answered and not no_host else _HostError(lost)
+            raise (ValueError if self.answered and not no_host else ConnectionError)(lost)
         if (found := git_blob_sha1(content)) != row.git_blob_sha1:
-            raise _FileError(f"the server sent {len(content)} other bytes: {_hashes(row, found)}")
+            raise ValueError(f"the server sent {len(content)} other bytes: {_hashes(row, found)}")
         return content
 
     def _request(self, row) -> bytes:
-        url = f"{self.base}/{row.path}"
-        with self.session.get(url, stream=True, timeout=TIMEOUTS) as answer:
-            self.answered, status = True, answer.status_code
-            if status in (408, 429) or status >= 500:
-                raise requests.HTTPError(f"the server answered with status {status}")
-            if status != 200:
-                raise _FileError(f"the server answered with status {status}")
+        with self.session.get(f"{self.base}/{row.path}", stream=True, timeout=TIMEOUTS) as answer:
+            self.answered, status = True, f"status {answer.status_code}"
+            if answer.status_code in (408, 429) or answer.status_code >= 500:
+                raise requests.HTTPError(f"the server answered with {status}")
+            if answer.status_code != 200:
+                raise ValueError(f"the server answered with {status}")
             if "text/html" in answer.headers.get("Content-Type", ""):
-                raise _FileError(f"the server sent a web page, not the file (status {status})")
+                raise ValueError(f"the server sent a web page, not the file ({status})")
             content = answer.content
         untold = "Content-Length" not in answer.headers and pd.notna(row.bytes)
         if untold and len(content) < row.bytes:
@@ -119,29 +100,16 @@ def _hashes(row, found: str) -> str:
     return f"expected git_blob_sha1 {row.git_blob_sha1}, found {found}"
 
 
-def _make(directory: Path) -> None:
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        if not os.access(directory, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    except OSError as error:
-        raise RelicError(
-            f"cannot write into {directory}: {error.strerror}",
-            expected="a directory, or a place where one can be made",
-            mend="relic data fetch DIR, where DIR is a directory you may write to",
-        ) from error
-
-
 def _mend(directory: Path, stopped: str, differing: int, failed: int) -> str:
     command = f"relic data fetch {shlex.quote(str(directory))}"
-    if stopped == "network":
+    if stopped == NETWORK:
         return f"""one of these, then: relic data check {shlex.quote(str(directory))}
     - behind a proxy: set HTTPS_PROXY and run the same command again
     - from a mirror, an address with upstream's paths under it: {command} --mirror ADDRESS
     - on another machine: git clone {REPOSITORY} && git -C relic-caption-bias checkout {COMMIT}
       then copy relic-caption-bias/data/* into {directory}
       and relic-caption-bias/res/annotations to {directory / "age_annotations"}"""
-    mends = ["make room on the disk"] if stopped == "disk" else []
+    mends = ["make room on the disk"] if stopped == DISK else []
     if failed > differing:
         mends.append("run the same command again: it continues where this one stopped")
     if differing:
@@ -149,18 +117,12 @@ def _mend(directory: Path, stopped: str, differing: int, failed: int) -> str:
     return "; ".join(mends)
 
 
-def fetch(
-    directory: str | Path,
-    base: str = UPSTREAM,
-    *,
-    replace: bool = False,
-    listed: pd.DataFrame | None = None,
-    progress: bool = True,
-) -> FetchReport:
-    """Bring every listed file into `directory`; keep those that are already right."""
+def fetch(directory: str | Path, base: str = UPSTREAM, *, replace: bool = False) -> FetchReport:
+    """Bring every file of the manifest into `directory`; keep those that are already right."""
     directory, source, report = Path(directory).expanduser(), _Source(base), FetchReport()
-    files, missing, stopped = manifest(listed), [], ""
-    _make(directory)
+    files, missing, stopped = manifest(), [], ""
+    another = "relic data fetch DIR, where DIR is a directory you may write to"
+    check_writable(directory, f"cannot write into {directory}", mend=another)
     for row in files.itertuples():
         found = present(directory / row.local)
         if found == row.git_blob_sha1:
@@ -171,24 +133,24 @@ def fetch(
             report.failed.append((row.local, f"present and untouched: {_hashes(row, found)}"))
     differing = len(report.failed)
     with source.session:
-        for row in tqdm(missing, unit="file", disable=not (progress and missing)):
+        for row in tqdm(missing, unit="file", disable=None):  # shown on a terminal only
             try:
                 write_whole(directory / row.local, source.content(row))
                 report.downloaded.append(row.local)
-            except _FileError as error:
+            except (ValueError, ConnectionError) as error:
                 report.failed.append((row.local, str(error)))
-                stopped = "network" if isinstance(error, _HostError) else ""
+                stopped = NETWORK if isinstance(error, ConnectionError) else ""
             except OSError as error:
                 report.failed.append((row.local, f"cannot be written: {error.strerror}"))
-                stopped = "disk" if error.errno in FULL else ""
+                stopped = DISK if error.errno in FULL else ""
             if stopped:
                 break
     if report.failed:
         lacking = len(files) - len(report.kept) - len(report.downloaded)
-        why = {"network": f"{base} cannot be reached: ", "disk": "the disk is full: ", "": ""}
+        why = {NETWORK: f"{base} {NETWORK}: ", DISK: f"{DISK}: ", "": ""}[stopped]
         listed = "".join(f"\n    {file}: {reason}" for file, reason in report.failed)
         raise FetchError(
-            f"{why[stopped]}{lacking} of {len(files)} files were not fetched{listed}",
+            f"{why}{lacking} of {len(files)} files were not fetched{listed}",
             report,
             expected="each file with the git_blob_sha1 that upstream's manifest lists",
             mend=_mend(directory, stopped, differing, len(report.failed)),

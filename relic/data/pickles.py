@@ -6,14 +6,19 @@ name code, ask for gigabytes or overflow the stack.
 """
 
 import copyreg
+import hashlib
 import io
 import pickle
 import pickletools
 from functools import cache
 from pathlib import Path
 
-from relic.errors import RelicError
+import pandas as pd
 
+from relic.errors import RelicError
+from relic.paths import MANIFEST
+
+PLACES = {"^data/": "", "^res/annotations/": "age_annotations/"}  # upstream's folder -> ours
 LARGEST = 500_000_000  # bytes; upstream's largest pickle has 3 MB
 MEND = "relic data fetch DIR --replace (or copy the file again), then relic data check DIR"
 PLAIN = """
@@ -35,6 +40,18 @@ class _PlainUnpickler(pickle.Unpickler):
         raise _RefusedError(f"names the code {module}.{name}")
 
 
+def git_blob_sha1(content: bytes) -> str:
+    """The name git gives to a file's content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+@cache
+def manifest() -> pd.DataFrame:
+    """Upstream's files: path, git_blob_sha1, bytes, sha256, and `local`, the path in DIR."""
+    frame = pd.read_csv(MANIFEST, dtype={"bytes": "Int64"})
+    return frame.assign(local=frame["path"].replace(PLACES, regex=True))
+
+
 def read_pickle(file: Path) -> list:
     """The list of dicts or strings in an upstream pickle."""
     try:
@@ -53,11 +70,9 @@ def read_pickle(file: Path) -> list:
 
 def plain_values(content: bytes, file: Path):
     """What the bytes of a pickle hold; `file` is named in errors only."""
-    from relic.data.fetch import git_blob_sha1  # with `requests`: other files need not wait for it
-
     stream = io.BytesIO(content)
     try:
-        if git_blob_sha1(content) not in _upstream_hashes():
+        if git_blob_sha1(content) not in set(manifest()["git_blob_sha1"]):
             _check_opcodes(content)
         copyreg.clear_extension_cache()  # find_class is not asked about what it holds
         values = _PlainUnpickler(stream, encoding="utf-8").load()
@@ -76,13 +91,6 @@ def plain_values(content: bytes, file: Path):
     if stream.read(1):
         raise RelicError(f"{file} goes on after its end", expected="one pickle a file", mend=MEND)
     return values
-
-
-@cache
-def _upstream_hashes() -> frozenset[str]:
-    from relic.data.fetch import manifest
-
-    return frozenset(manifest()["git_blob_sha1"])
 
 
 def _check_opcodes(content: bytes) -> None:

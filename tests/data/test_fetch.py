@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 from relic.data import fetch as module
+from relic.data import pickles
 from relic.data.fetch import COMMIT, UPSTREAM, FetchError, fetch, git_blob_sha1, manifest
 from relic.errors import RelicError
 from relic.paths import ROOT, real_data
@@ -100,13 +101,14 @@ def server(monkeypatch):
 
 
 @pytest.fixture
-def get(server, tmp_path):
+def get(server, tmp_path, monkeypatch):
     """Fetch from the local server into tmp_path / "real"."""
 
     def run(*paths, sizes=True, **options):
-        listed = frame(*(paths or CONTENT), sizes=sizes)
-        options = {"base": server.base, "progress": False} | options
-        return fetch(tmp_path / "real", listed=listed, **options)
+        frame(*(paths or CONTENT), sizes=sizes).to_csv(tmp_path / "manifest.csv", index=False)
+        monkeypatch.setattr(pickles, "MANIFEST", tmp_path / "manifest.csv")
+        monkeypatch.setattr(module, "manifest", manifest.__wrapped__)  # which keeps nothing
+        return fetch(tmp_path / "real", **{"base": server.base} | options)
 
     return run
 
@@ -408,8 +410,8 @@ def test_killed_fetch_is_continued(get, server, alpha, tmp_path, monkeypatch):
     server.tricks[ALPHA] = ["stall", "honest"]
     frame(BETA, ALPHA).to_csv(tmp_path / "manifest.csv", index=False)
     script = (
-        "import sys, pandas; from relic.data.fetch import fetch; "
-        "fetch(sys.argv[1], sys.argv[2], listed=pandas.read_csv(sys.argv[3]))"
+        "import sys; from relic.data import fetch, pickles; pickles.MANIFEST = sys.argv[3]; "
+        "fetch.fetch(sys.argv[1], sys.argv[2])"
     )
     arguments = [tmp_path / "real", server.base, tmp_path / "manifest.csv"]
     child = subprocess.Popen(
@@ -434,13 +436,14 @@ def test_killed_fetch_is_continued(get, server, alpha, tmp_path, monkeypatch):
     assert alpha.read_bytes() == big
 
 
-def test_progress_goes_to_stderr_only_when_wanted(get, capsys):
-    get(progress=True)
+def test_progress_goes_to_the_terminal_only(get, capsys, monkeypatch):
+    get(BETA)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    get(BETA, ALPHA)
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "3/3" in shown.err
-    get(BETA, progress=False)
-    assert capsys.readouterr().err == ""
+    assert "1/1" in shown.err
 
 
 def test_packaged_manifest():

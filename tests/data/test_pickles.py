@@ -181,8 +181,8 @@ COSTLY = {
 READER = """
 import json, os, resource, sys
 from pathlib import Path
-import relic.data.fetch  # which a first pickle imports: no cost of the file
-from relic.data.pickles import read_pickle
+from relic.data.pickles import manifest, read_pickle
+manifest()  # which a first pickle reads: no cost of the file
 from relic.errors import RelicError
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
