@@ -21,8 +21,7 @@ from relic import paths
 from relic.data.load import load_corpus
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
-from relic.measure.runs import Outcome, describe, prepare
-from relic.measure.store import Store
+from relic.measure.runs import Outcome, Store, describe, prepare
 from relic.measure.sweep import sweep
 
 CAPTIONER = {True: "planted_none", False: "oscar"}  # embedded corpus, real captions

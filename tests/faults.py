@@ -25,7 +25,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "book")]
 from conftest import Project, copy_project  # noqa: E402
 
 from relic.auditing.examples import example_files  # noqa: E402
-from relic.measure.store import Store  # noqa: E402
+from relic.measure.runs import Store  # noqa: E402
 
 SETTINGS = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 SETTINGS.pop("RELIC_DATA", None)

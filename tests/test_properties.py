@@ -16,9 +16,8 @@ from relic import paths
 from relic.data.attribute import load_attribute
 from relic.data.load import human_captions
 from relic.data.planted import planted_corpus
-from relic.measure.runs import Outcome, Run
+from relic.measure.runs import Outcome, Run, Store
 from relic.measure.splits import split
-from relic.measure.store import Store
 from relic.records import serve
 from relic.records.runs import OWN, RECORDED
 

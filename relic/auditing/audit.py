@@ -28,7 +28,7 @@ from relic.auditing.tables import Table
 from relic.data.attribute import Attribute, known_attributes
 from relic.data.corpus import is_text
 from relic.errors import RelicError
-from relic.measure.store import Store
+from relic.measure.runs import Store
 
 
 @dataclass(frozen=True, eq=False)

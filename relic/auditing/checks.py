@@ -15,7 +15,7 @@ from relic.chapters.learning.sensitivity import cut, masked, telling_objects
 from relic.chapters.objects import object_names
 from relic.judge.lic import lic_table
 from relic.judge.stats import estimate, shared
-from relic.measure.store import Store
+from relic.measure.runs import Store
 from relic.records.serve import Runs
 from relic.whole import write_whole
 

@@ -21,9 +21,8 @@ from relic.judge.lic import (
     model_table,
 )
 from relic.judge.stats import Interval, estimate, from_spread, shared
-from relic.measure.runs import Run
+from relic.measure.runs import Run, Store
 from relic.measure.splits import PAPER_SEEDS
-from relic.measure.store import Store
 from relic.measure.sweep import grid, sweep
 from relic.records.runs import own_frame
 from relic.records.serve import Runs
@@ -115,7 +114,7 @@ def measure(audited: Audited, how: Choices, runs: list[Run] | None = None) -> Ta
 def _rows(audited: Audited, lic: pd.DataFrame, runs: Runs, chance: pd.Series) -> list[dict]:
     """One classifier: a row each captioner."""
     rows, captioners = [], audited.corpus.captioners
-    images = image_intervals(runs, {name: {name: 1} for name in captioners})
+    images = image_intervals(runs)
     proper = {of: lic_table(runs, of=of).assign(ratio=audited.ratio) for of in ("auc", "bits")}
     proper = {of: estimates(table) for of, table in proper.items()}
     rho, spreads = shared(audited.ratio), image_spread(runs)

@@ -23,7 +23,7 @@ from relic.errors import RelicError
 from relic.judge import stats
 from relic.judge.claims import MARGIN, PAIRS, SUPPORTED, SYMBOLS
 from relic.judge.lic import AS_WRITTEN, RECIPES, labelled
-from relic.measure.store import Store
+from relic.measure.runs import Store
 from relic.page import figure_html, table_html
 from relic.records import grid
 from relic.records.evidence import MAIN, OURS, PAPERS, SHEET
@@ -352,11 +352,9 @@ def calibration(verdicts: pd.DataFrame, lic: dict[str, pd.DataFrame]) -> dict:
     rho.columns = ["class ratio", "ρ measured", "ρ of the rule", "corpora"]
     fifths = candidates.in_fifths(read_table("calibration", "fifths")).set_index("attribute")["rho"]
     counts = {"ρ = 1/9 + ratio/3": _surely(lic)}
-    for name, value in {"ρ = 1/9": stats.NADEAU_BENGIO, "ρ = 1/4": 0.25}.items():
-        with stats.sharing(value):
-            counts[name] = _surely(lic)
-    with stats.sharing(stats.NADEAU_BENGIO):
-        before = verdicts.assign(former=relic.judge_all()["word"])
+    for name, ratio in {"ρ = 1/9": 0, "ρ = 1/4": 5 / 12}.items():  # the ratio that gives this ρ
+        counts[name] = _surely({each: table.assign(ratio=ratio) for each, table in lic.items()})
+    before = verdicts.assign(former=relic.judge_all(ratio=0)["word"])
     counts = pd.DataFrame(counts).T.rename_axis("interval").reset_index()
     by_rule = "Captioners that surely amplify (Holm), COCO captions, linear, by what splits are taken to share."
     return {

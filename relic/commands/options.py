@@ -25,7 +25,7 @@ WorkersOption = Annotated[int, Option(help="Processes on this machine, one threa
 def store_at(directory: Path | None):
     """The store at a directory, or this machine's."""
     from relic import paths
-    from relic.measure.store import Store
+    from relic.measure.runs import Store
 
     return Store(directory or paths.runs())
 

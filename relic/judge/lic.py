@@ -8,8 +8,6 @@ and standard deviations over ten. `seen`: `all` test captions, or those that tra
 `human`: which human captions of an image LIC_D is the mean over, each by a run of its own.
 """
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 
@@ -72,25 +70,24 @@ def _named(runs, keys: pd.Series) -> pd.Series:
     return keys.map(lambda key: names.get(key, key))
 
 
-def image_intervals(runs, wanted: dict[str, dict[str, float]]) -> dict[str, Interval]:
-    """Bootstrap over test images of signed sums of captioners' LIC, from per-image outcomes.
+def image_intervals(runs) -> dict[str, Interval]:
+    """Bootstrap over test images of each captioner's LIC, from per-image outcomes of runs of one kind.
 
-    `wanted`: a name for each sum by captioner key, as `{"lead": {"nic_equalizer": 1, "nic_plus": -1}}`.
-    Runs of one kind; the same images test every captioner of a seed. A seed counts where both
-    sides are there, as in the interval over splits.
+    The same images test every captioner of a seed. A seed counts where both sides are there, as in
+    the interval over splits.
     """
     sides = runs.frame.groupby(["captioner", "seed"])["side"].transform("nunique")
     kept = runs.frame.loc[sides == 2, ["key", "captioner", "side"]]
+    if kept.empty:
+        return {}
     keys = ["image_id", "captioner", "side"]
     scores = runs.outcomes.merge(kept, on="key").groupby(keys)["score"]
     wide = scores.agg(["sum", "count"]).unstack(keys[1:], fill_value=0)
-    columns, sign = list(wide["sum"].columns), {"model": 1, "human": -1}
-    known = {name: w for name, w in wanted.items() if set(product(w, sign)) <= set(columns)}
-    if not known:
-        return {}
-    signs = [[w.get(name, 0) * sign[side] for name, side in columns] for w in known.values()]
+    columns, names = wide["sum"].columns, list(kept["captioner"].unique())
+    sign = {"model": 1, "human": -1}
+    signs = [[(each == name) * sign[side] for each, side in columns] for name in names]
     sums, counts = (wide[name].to_numpy("float32") for name in ("sum", "count"))
-    return dict(zip(known, ratio_bootstrap(sums, counts, np.array(signs)), strict=True))
+    return dict(zip(names, ratio_bootstrap(sums, counts, np.array(signs)), strict=True))
 
 
 def model_table(runs, *, seen: str = ALL) -> pd.DataFrame:
@@ -131,9 +128,8 @@ def estimates(lic: pd.DataFrame, quantity: str = "lic") -> dict[str, Estimate]:
 
 def shared_by(lic: pd.DataFrame) -> float:
     """What the splits of a table of one attribute share: by its column `ratio`, else the papers' labels."""
-    if "ratio" in lic:
-        return shared(lic["ratio"].iloc[0])
-    return shared(load_attribute(lic["attribute"].iloc[0]).ratio)
+    first = lic.iloc[0]
+    return shared(first["ratio"] if "ratio" in lic else load_attribute(first["attribute"]).ratio)
 
 
 def _estimate(rows: pd.DataFrame, quantity: str) -> Estimate:

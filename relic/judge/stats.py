@@ -8,8 +8,7 @@ all of the rarer class and draws the larger one anew. `shared` is what `relic ca
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ NADEAU_BENGIO = 1 / 9  # one image in ten tests
 ENOUGH = 10  # splits after which more do not narrow an interval
 DRAWS = 2000  # of a bootstrap
 POWER = 0.8  # share of studies that find what is called detectable
-_instead: float | None = None  # ρ while `sharing`
 
 
 class Interval(NamedTuple):
@@ -76,7 +74,7 @@ def shared(ratio: float) -> float:
     >>> round(shared(1 / 9), 3), round(shared(1), 3)  # one in ten, and classes of one size
     (0.148, 0.444)
     """
-    return NADEAU_BENGIO + ratio / 3 if _instead is None else _instead
+    return NADEAU_BENGIO + ratio / 3
 
 
 def estimate(values: Iterable[float], shared: float = NADEAU_BENGIO + 1 / 3) -> Estimate:
@@ -103,17 +101,6 @@ def from_spread(mean: float, std: float, n: int, shared: float) -> Estimate:
     """
     count = min(n, ENOUGH) if shared else n
     return Estimate(mean, std * math.sqrt(1 / count + shared), count - 1, n)
-
-
-@contextmanager
-def sharing(rho: float) -> Iterator[None]:
-    """Judge by one ρ whatever the classes for a while: what would the verdicts have been?"""
-    global _instead
-    _instead = rho
-    try:
-        yield
-    finally:
-        _instead = None
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -22,8 +22,7 @@ from relic import paths
 from relic.data.corpus import Corpus
 from relic.errors import RelicError, needed
 from relic.measure.classifiers.base import CLASSIFIERS
-from relic.measure.runs import Run, compute, describe
-from relic.measure.store import Store
+from relic.measure.runs import Run, Store, compute, describe
 
 TOGETHER = 20  # runs on the same captions that one worker does in a row: ten seeds, two recipes
 DEATHS = 2  # times that workers may die before what they left counts as failed

@@ -67,11 +67,15 @@ def _other_recipes(classifiers: Iterable[str]) -> list[str]:
     return [name for name in classifiers if name.startswith(first)]
 
 
-def judge_all(lic: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Every claim on every source and classifier that can carry it: a row each. All sources by default."""
+def judge_all(lic: pd.DataFrame | None = None, ratio: float | None = None) -> pd.DataFrame:
+    """Every claim on every source and classifier that can carry it: a row each. All sources by default.
+
+    `ratio`: judge as if all had classes of this ratio, which sets what splits share (`stats.shared`).
+    """
     if lic is None:
         sources = [ours(), papers(), spreadsheet()]
         lic = pd.concat([each.astype({"seed": "Int64"}) for each in sources], ignore_index=True)
+    lic = lic if ratio is None else lic.assign(ratio=ratio)
     by, rows = ["source", *KIND], []
 
     def add(claim: str, part: pd.DataFrame, verdict: claims.Verdict, **differs) -> None:

@@ -12,9 +12,8 @@ import pandas as pd
 
 from relic import paths
 from relic.errors import RelicError
-from relic.measure.runs import Run
+from relic.measure.runs import Run, Store
 from relic.measure.score import caption_scores
-from relic.measure.store import Store
 from relic.records import grid, privacy
 from relic.records.tables import RECORDED, made_now
 from relic.whole import write_whole

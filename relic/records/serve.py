@@ -29,9 +29,8 @@ from relic.data.load import load_corpus as load_captions
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 from relic.measure.classifiers.base import RECIPES
-from relic.measure.runs import Run, complete, describe
+from relic.measure.runs import Run, Store, complete, describe
 from relic.measure.splits import PAPER_SEEDS
-from relic.measure.store import Store
 from relic.measure.sweep import SLOW, sweep
 from relic.numbers import count
 from relic.records.runs import (

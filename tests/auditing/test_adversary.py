@@ -27,7 +27,7 @@ from relic.errors import RelicError
 from relic.measure.classifiers.base import classifier_type
 from relic.measure.inputs import Reading
 from relic.measure.inputs import read_captions as as_read
-from relic.measure.store import Store
+from relic.measure.runs import Store
 
 IDS = range(300)
 LABELS = {i: "Male" if i % 3 else "Female" for i in IDS}

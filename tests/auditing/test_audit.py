@@ -22,7 +22,7 @@ from relic.auditing.report import as_csv, as_html, as_json, as_markdown, caution
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 from relic.judge.stats import Interval, estimate
-from relic.measure.store import Store
+from relic.measure.runs import Store
 from relic.numbers import number
 
 SEEDS = [0, 12]

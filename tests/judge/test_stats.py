@@ -3,11 +3,13 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
+from relic.data.attribute import load_attribute
 from relic.judge import stats
-from relic.judge.lic import difference, estimates
+from relic.judge.lic import difference, estimates, shared_by
 from relic.judge.stats import Estimate
 from relic.records.evidence import spreadsheet
 
@@ -106,10 +108,11 @@ def test_ratio_bootstrap_keeps_pairs_together():
     assert found == pytest.approx((2, 2, 2), abs=1e-3)
 
 
-def test_verdicts_can_be_asked_by_another_rule_for_a_while():
-    with stats.sharing(stats.NADEAU_BENGIO):
-        assert stats.shared(1.0) == stats.shared(0.1) == 1 / 9
-    assert stats.shared(1.0) == pytest.approx(1 / 9 + 1 / 3)
+def test_a_table_may_name_the_ratio_of_its_classes():
+    lic = pd.DataFrame({"attribute": ["gender"], "seed": [0]})
+    assert shared_by(lic.assign(ratio=0)) == stats.NADEAU_BENGIO
+    assert shared_by(lic.assign(ratio=1)) == pytest.approx(1 / 9 + 1 / 3)
+    assert 0.2 < shared_by(lic) == stats.shared(load_attribute("gender").ratio) < 0.3
 
 
 def test_more_than_ten_splits_do_not_narrow_the_error():

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from relic.errors import RelicError
-from relic.measure.runs import Outcome, Run
-from relic.measure.store import Store
+from relic.measure.runs import Outcome, Run, Store
 
 RUN = Run("corpus (synthetic)", "gender", "nic", "linear", seed=3)
 
@@ -97,7 +96,7 @@ def test_a_pickle_in_disguise_is_not_loaded(tmp_path):
 def test_many_processes_write_the_same_runs_at_once(tmp_path):
     script = (
         "import sys; sys.path.insert(0, 'tests/measure')\n"
-        "from test_store import outcome, RUN\nfrom dataclasses import replace\nfrom relic.measure.store import Store\n"
+        "from test_store import outcome, RUN\nfrom dataclasses import replace\nfrom relic.measure.runs import Store\n"
         f"s = Store({str(tmp_path)!r})\n"
         "for i in range(60): s.put(outcome(replace(RUN, seed=i), score=float(i)))"
     )

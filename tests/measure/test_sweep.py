@@ -15,8 +15,7 @@ from relic import paths
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 from relic.measure import sweep as sweeping
-from relic.measure.runs import compute
-from relic.measure.store import Store
+from relic.measure.runs import Store, compute
 from relic.measure.sweep import SweepError, bundles, grid, sweep
 
 CORPUS = planted_corpus("gender", images=600)

@@ -8,8 +8,7 @@ import pytest
 
 from relic.errors import RelicError
 from relic.judge.lic import intervals, lic_table
-from relic.measure.runs import Outcome, Run
-from relic.measure.store import Store
+from relic.measure.runs import Outcome, Run, Store
 from relic.records.runs import (
     OWN,
     RECORDED,
