@@ -11,8 +11,8 @@ from pycocoevalcap.rouge.rouge import Rouge
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
 import relic
-from relic.chapters.accuracy import scores as accuracy
-from relic.chapters.accuracy.scores import (
+from relic.chapters import accuracy
+from relic.chapters.accuracy import (
     CHARACTER_BLEU,
     FALLBACK,
     METRICS,
