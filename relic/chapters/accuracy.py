@@ -67,23 +67,20 @@ def tokenized(captions: tuple[str, ...], tokenizer: str) -> dict[str, str]:
     """
     texts = list(dict.fromkeys(captions))
     if tokenizer == FALLBACK:
-        return {
-            text: " ".join(t for t in tokenize(text.lower()) if t not in PUNCTUATION)
-            for text in texts
-        }
-    # One line a caption is what the tool reads: other line breaks would shift all that follows.
-    told = "\n".join([*(" ".join(text.split()) for text in texts), "end"])
-    how = {"cwd": Path(ptbtokenizer.__file__).parent, "capture_output": True, "encoding": "utf-8"}
-    done = subprocess.run(PTB_COMMAND, input=told, **how)
-    lines = done.stdout.split("\n")
-    if lines[len(texts) : len(texts) + 1] != ["end"]:
-        raise RelicError(
-            f"the PTB tokenizer gave {len(lines) - 1:,} lines for {len(texts) + 1:,} captions: {done.stderr[-300:]}",
-            expected="a line a caption",
-            mend="java -version shows whether Java works",
-        )
-    kept = [[t for t in line.split() if t not in ptbtokenizer.PUNCTUATIONS] for line in lines]
-    return {text: " ".join(tokens) for text, tokens in zip(texts, kept, strict=False)}
+        lines = [" ".join(tokenize(text.lower())) for text in texts]
+    else:  # a line a caption is what the tool reads: other line breaks would shift all that follows
+        told = "\n".join([*(" ".join(text.split()) for text in texts), "end"])
+        where = Path(ptbtokenizer.__file__).parent
+        how = {"input": told, "capture_output": True, "encoding": "utf-8"}
+        done = subprocess.run(PTB_COMMAND, cwd=where, **how)
+        *lines, end = done.stdout.split("\n")[: len(texts) + 1]
+        if end != "end":
+            raise RelicError(
+                f"the PTB tokenizer gave no line a caption, of {len(texts):,}: {done.stderr[-300:]}",
+                mend="java -version shows whether Java works",
+            )
+    kept = [" ".join(t for t in line.split() if t not in PUNCTUATION) for line in lines]
+    return dict(zip(texts, kept, strict=True))
 
 
 def bleu_counts(candidates: list[str], references: list[list[str]]) -> np.ndarray:
@@ -110,8 +107,6 @@ def bleu4(counts: np.ndarray) -> np.ndarray:
 def character_bleu(candidates: Iterable[str], references: Iterable[list[str]]) -> np.ndarray:
     """NLTK's sentence BLEU on strings, so on characters, by image.
 
-    >>> character_bleu(["a man"], [["a fan", "the sea"]]).round(2).tolist()
-    [0.0]
     >>> character_bleu(["a man on a bike"], [["a woman on a bus"]]).round(2).tolist()
     [0.63]
     """
@@ -264,7 +259,6 @@ def _named(scores: pd.DataFrame) -> pd.DataFrame:
 
 def _mark(captions: pd.Series, references: pd.Series, draws: int) -> str:
     """Of what the scores are computed from."""
-    rows = [f"{VERSION} {draws} 0"]  # 0: the seed of the draws
-    for image, caption in captions.items():
-        rows.append("\x1f".join([str(image), caption, *references.loc[image]]))
-    return hashlib.sha256("\x1e".join(rows).encode()).hexdigest()[:16]
+    rows = ["\x1f".join([str(i), caption, *references.loc[i]]) for i, caption in captions.items()]
+    text = "\x1e".join([f"{VERSION} {draws} 0", *rows])  # 0: the seed of the draws
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
