@@ -256,8 +256,8 @@ def store():
 
 def attribution():
     """Integrated gradients over a whole test set: few steps, or 500."""
-    from relic.chapters.attribution.gradients import REFERENCE, STEPS, attribute
-    from relic.chapters.attribution.runs import BRIEF, PAIR
+    from relic.chapters.attribution import BRIEF, PAIR
+    from relic.chapters.gradients import REFERENCE, STEPS, attribute
     from relic.measure.classifiers.base import classifier
 
     corpus, found = _corpus(), []

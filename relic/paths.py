@@ -15,6 +15,7 @@ PDF = BUILD / "relic.pdf"  # the book, printed
 ATTRIBUTES = PACKAGE / "data" / "attributes"  # one YAML file an attribute
 CAPTIONERS = PACKAGE / "data" / "captioners.yml"  # the captioners and their files
 OBJECTS = PACKAGE / "chapters" / "objects.yml"  # COCO's objects and the words for them
+COLOURED = PACKAGE / "chapters" / "coloured.html"  # captions with their words marked
 PRIVACY = PACKAGE / "records" / "privacy.yml"  # what results/ may hold
 BENCHMARKS = ROOT / "benchmarks"  # what `relic bench` measures; not installed
 PUBLISHED = PACKAGE / "records" / "published"  # the papers' numbers as tidy CSV

@@ -10,11 +10,11 @@ import pandas as pd
 
 from relic import paths
 from relic.auditing.inputs import Audited
-from relic.chapters.direction import measure as direction
-from relic.chapters.direction.measure import HUMAN, WRONG_OF_NAMED
-from relic.chapters.resample import image_draws
+from relic.chapters import direction
+from relic.chapters.direction import HUMAN, WRONG_OF_NAMED
 from relic.data.corpus import HUMAN_CAPTIONS
 from relic.errors import RelicError, needed
+from relic.judge.stats import image_draws
 from relic.measure.classifiers.base import TextForm
 from relic.measure.inputs import Reading, read_captions, vocabulary
 from relic.measure.text import UNKNOWN
@@ -180,7 +180,7 @@ def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
     """BLEU-4, CIDEr, METEOR, ROUGE-L of each captioner, 2,500 images at most; what is left out, and why."""
     try:
         with needed("accuracy"):
-            from relic.chapters.accuracy import scores as accuracy
+            from relic.chapters import accuracy
     except RelicError as error:
         return pd.DataFrame(), f"{error.found}: {error.mend}"
     problem, references = accuracy.java_problem(), accuracy.references_of(audited.corpus)

@@ -66,9 +66,7 @@ def without_objects(caption: str, names: Collection[str]) -> str:
 
 def object_table(captions: Iterable[str]) -> np.ndarray:
     """One row a caption, one column each of `object_names`: 1 where it is named."""
-    captions, column = list(captions), {name: i for i, name in enumerate(object_names())}
-    table = np.zeros((len(captions), len(column)), dtype=np.float32)
-    for row, caption in zip(table, captions, strict=True):
-        for name in objects_in(caption):
-            row[column[name]] = 1
-    return table
+    from sklearn.preprocessing import MultiLabelBinarizer  # as above
+
+    made = MultiLabelBinarizer(classes=object_names())
+    return made.fit_transform([objects_in(caption) for caption in captions]).astype(np.float32)

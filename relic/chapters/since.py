@@ -10,19 +10,18 @@ from itertools import product
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from relic.chapters.accuracy.scores import METRICS, accuracy
+from relic.chapters.accuracy import METRICS, accuracy
 from relic.chapters.claims import headed
 from relic.chapters.datacard import label_counts
-from relic.chapters.direction.measure import SILENT, gather, naming
+from relic.chapters.direction import SILENT, gather, naming
 from relic.chapters.extensions import in_cells, side_by_side, wide
 from relic.chapters.figures import MARKERS, PALETTE, STYLE
 from relic.chapters.learning.scores import all_scores
 from relic.chapters.learning.sensitivity import length_matched, objects_masked
-from relic.chapters.resample import image_draws
 from relic.data.captioners import captioners_of, image_sets, registry
 from relic.data.load import load_corpus
 from relic.judge.lic import KIND, estimates, intervals, lic_table, shared_by
-from relic.judge.stats import Estimate, estimate
+from relic.judge.stats import Estimate, estimate, image_draws
 from relic.measure.splits import PAPER_SEEDS
 from relic.page import cells
 from relic.records.serve import AnyCorpus, Runs, recorded, runs

@@ -98,7 +98,7 @@ def attribute(
     """
     from tqdm import tqdm
 
-    from relic.chapters.attribution.runs import attributed, publish, scores
+    from relic.chapters.attribution import attributed, publish, scores
     from relic.data.load import load_corpus
     from relic.measure.sweep import grid
 

@@ -88,6 +88,11 @@ class Corpus:
     @property
     def deepest(self) -> pd.Index:
         """Covered images with as many captions of their own as any: where captions are compared."""
+        if self.human.empty:
+            raise RelicError(
+                f"{self.name}, {self.attribute.name}: no human captions to compare with",
+                mend="relic data check DIR tells which file is missing",
+            )
         return self.depth.index[self.depth == self.depth.max()]
 
     @property

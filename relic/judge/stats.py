@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from relic.errors import RelicError
+
 NADEAU_BENGIO = 1 / 9  # one image in ten tests
 ENOUGH = 10  # splits after which more do not narrow an interval
 DRAWS = 2000  # of a bootstrap
@@ -135,24 +137,49 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> dict[st
     return {"rho": rho, "low": low, "high": high, "n": n}
 
 
-def ratio_bootstrap(
-    sums: np.ndarray, counts: np.ndarray, signs: np.ndarray, draws: int = DRAWS, seed: int = 0
-) -> list[Interval]:
+def image_draws(
+    images: int, draws: int = 1000, rng: np.random.Generator | None = None
+) -> np.ndarray:
+    """How often each image counts: once in the first row, then as often as each resample draws it.
+
+    One table serves every captioner, so that two captioners are compared on the same draws.
+
+    >>> image_draws(3, draws=2).sum(axis=1).tolist()
+    [3.0, 3.0, 3.0]
+    """
+    if images < 1 or draws < 1:
+        raise RelicError(f"{images} images, {draws} draws", expected="at least one of each")
+    rng = rng or np.random.default_rng([0, 5])
+    counts = np.ones((draws + 1, images), dtype=np.float32)
+    for row in counts[1:]:  # row by row: a table of whole numbers for all draws would be large
+        row[:] = np.bincount(rng.integers(0, images, images), minlength=images)
+    return counts
+
+
+def interval(values: np.ndarray) -> Interval:
+    """The first value, of all images, with the middle 95 % of the resampled; NaN does not count.
+
+    >>> interval(np.array([50.0, *range(101)]))
+    Interval(mean=50.0, low=2.5, high=97.5)
+    """
+    values = np.asarray(values, dtype=float)
+    drawn = values[1:][np.isfinite(values[1:])]
+    low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (math.nan, math.nan)
+    return Interval(float(values[0]), float(low), float(high))
+
+
+def ratio_bootstrap(sums: np.ndarray, counts: np.ndarray, signs: np.ndarray) -> list[Interval]:
     """Percentile intervals over images of signed sums of means: `Σ sign · Σw·sum / Σw·count`.
 
     `sums` and `counts`: images by mean; `signs`: one row a wanted sum. An image keeps all its scores
     (of several seeds) when it is drawn: images, not scores, are sampled (cluster bootstrap).
     """
-    rng, n, drawn = np.random.default_rng(seed), len(sums), []
+    rng, n = np.random.default_rng(0), len(sums)
     signs = np.atleast_2d(np.asarray(signs, dtype=float))
 
     def value(weights: np.ndarray) -> np.ndarray:
         return (weights @ sums / (weights @ counts)) @ signs.T
 
-    for start in range(0, draws, 250):
-        images = rng.integers(n, size=(min(250, draws - start), n))
-        times = [np.bincount(row, minlength=n) for row in images]
-        drawn.append(value(np.array(times, dtype="float32")))
-    low, high = np.nanquantile(np.concatenate(drawn), [0.025, 0.975], axis=0)
-    means = value(np.ones((1, n)))[0]
-    return [Interval(*map(float, each)) for each in zip(means, low, high, strict=True)]
+    some = 250  # draws at a time: an audit may have many images
+    drawn = [value(image_draws(n, some, rng)[1:]) for _ in range(DRAWS // some)]
+    return [interval(each) for each in np.concatenate([value(np.ones((1, n))), *drawn]).T]

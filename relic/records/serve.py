@@ -8,7 +8,7 @@ run whose captions read otherwise than the recorded one's is trained here.
 import html
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
 
 import pandas as pd
@@ -189,10 +189,6 @@ def runs(
             expected="a recorded classifier (linear is complete), or seeds to train",
             mend=f"{GET}, and name the seeds",
         )
-    if isinstance(corpus, Corpus):
-        described = partial(describe, corpus)
-    else:
-        described = partial(complete, corpus.name, corpus.attribute.name)
     lists, wanted = {field: _list(value) for field, value in choices.items()}, []
     for name, side, kind, seed in product(names, sides, kinds, seeds):
         given = {"classifier": [kind], "seed": [seed], "side": [side]} | lists
@@ -200,7 +196,7 @@ def runs(
             turn = _turn(kind, seed) if caption_indices is None else list(caption_indices)
             given |= {"caption_index": turn, "caption_set": ["standard"]}
         for values in product(*given.values()):
-            wanted.append(described(name, **dict(zip(given, values, strict=True))))
+            wanted.append(described(corpus, name, **dict(zip(given, values, strict=True))))
     return serve(corpus, list(dict.fromkeys(wanted)), workers=workers, progress=progress)
 
 
@@ -239,9 +235,28 @@ def _turn(classifier: str, seed: int) -> list[int]:
     return [(PAPER_SEEDS.index(seed) if seed in PAPER_SEEDS else seed) % 5]
 
 
+def described(corpus: AnyCorpus, captioner: str, **choices) -> Run:
+    """A run of a corpus; its fingerprint is empty where the captions are not here."""
+    if isinstance(corpus, Corpus):
+        return describe(corpus, captioner, **choices)
+    return complete(corpus.name, corpus.attribute.name, captioner, **choices)
+
+
 def serve(corpus: AnyCorpus, wanted: list[Run], *, workers: int = 0, progress: bool = True) -> Runs:
     """The wanted runs: recorded, else in the store, else computed now."""
     store, known = Store(paths.runs()), read_recorded().assign(source=RECORDED)
+    found, missing = match(corpus, wanted, known)
+    frames = [found] if len(found) else []
+    if missing:
+        sweep(corpus, missing, store, workers=workers, progress=progress)
+        frames.append(own_frame(store, missing))
+    return Runs(pd.concat(frames, ignore_index=True), store)
+
+
+def match(
+    corpus: AnyCorpus, wanted: list[Run], known: pd.DataFrame
+) -> tuple[pd.DataFrame, list[Run]]:
+    """Recorded rows of the wanted runs, and the runs to be computed: an error where captions are absent."""
     descriptions = known[UNCHANGED].itertuples(index=False, name=None)
     places = {description: at for at, description in enumerate(descriptions)}
     fingerprints, rows, missing = known["fingerprint"].tolist(), [], []
@@ -251,13 +266,9 @@ def serve(corpus: AnyCorpus, wanted: list[Run], *, workers: int = 0, progress: b
             rows.append(at)
         else:
             missing.append(run)
-    frames = [known.iloc[rows]] if rows else []
-    if missing:
-        if not isinstance(corpus, Corpus):
-            raise _absent(missing, len(wanted), known)
-        sweep(corpus, missing, store, workers=workers, progress=progress)
-        frames.append(own_frame(store, missing))
-    return Runs(pd.concat(frames, ignore_index=True), store)
+    if missing and not isinstance(corpus, Corpus):
+        raise _absent(missing, len(wanted), known)
+    return known.iloc[rows], missing
 
 
 def _absent(missing: list[Run], wanted: int, known: pd.DataFrame) -> RelicError:

@@ -44,11 +44,11 @@ def read_record(name: str) -> pd.DataFrame:
     )
 
 
-def read_table(name: str, part: str) -> pd.DataFrame:
-    """One recorded table, `results/NAME/PART.csv`."""
+def read_table(name: str, part: str, **how) -> pd.DataFrame:
+    """One recorded table, `results/NAME/PART.csv`; `how` as `pandas.read_csv` takes it."""
     file = home(name) / f"{part}.csv"
     try:
-        return pd.read_csv(file)
+        return pd.read_csv(file, **how)
     except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
         found, expected = f"{file} cannot be read: {error}", "a CSV of recorded numbers"
         raise RelicError(found, expected=expected, mend="git checkout results/") from error

@@ -167,7 +167,7 @@ def test_what_lic_is_stands_once(small):
 
 
 def test_accuracy_where_images_have_fewer_captions(tmp_path, monkeypatch):
-    monkeypatch.setattr("relic.chapters.accuracy.scores.java_problem", lambda: "no Java here")
+    monkeypatch.setattr("relic.chapters.accuracy.java_problem", lambda: "no Java here")
     human = {str(i): ["a dog", "a cat", "a cow"] if i > 9 else ["a dog"] for i in range(80)}
     table, note = caption_accuracy(audited(inputs(tmp_path, human=human)))
     assert set(table["n"]) == {70}  # those with three: scores grow with references

@@ -11,8 +11,8 @@ from pycocoevalcap.rouge.rouge import Rouge
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
 import relic
-from relic.chapters.accuracy import scores as accuracy
-from relic.chapters.accuracy.scores import (
+from relic.chapters import accuracy
+from relic.chapters.accuracy import (
     CHARACTER_BLEU,
     FALLBACK,
     METRICS,
@@ -21,6 +21,7 @@ from relic.chapters.accuracy.scores import (
     character_bleu,
 )
 from relic.data.attribute import load_attribute
+from relic.data.captioners import image_sets
 from relic.data.planted import CAPTIONERS, planted_corpus
 from relic.errors import RelicError
 from relic.records.serve import RecordedCorpus
@@ -196,6 +197,13 @@ def test_with_the_real_captions_nothing_is_computed_again(real_data, refused, re
     again = accuracy.accuracy(relic.load_corpus("gender", "real"))
     assert set(again["source"]) == {"recorded"}
     pd.testing.assert_frame_equal(again, recorded)
+
+
+def test_captioners_are_chosen_by_key_on_any_corpus(corpus, scores):
+    some = accuracy.accuracy(corpus, [("planted_some", "standard")], draws=50)
+    pd.testing.assert_frame_equal(some, scores)
+    elsewhere = RecordedCorpus(load_attribute("gender"), image_sets()[0])
+    assert accuracy.accuracy(elsewhere).empty  # the record is of the gender images of all captions
 
 
 def test_their_way_on_our_images_gives_their_figures(recorded):

@@ -1,149 +1,268 @@
-"""relic.chapters.attribution.gradients: attributions that can be worked out by hand, completeness, batching, dropout."""
+"""Attributed runs: stored once, summed up right, no caption text recorded, escaped in colour."""
+
+import html
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
-import torch
 
-from relic.chapters.attribution.gradients import attribute, join_words
+from relic import paths
+from relic.chapters import attribution as module
+from relic.chapters.attribution import (
+    FEWEST,
+    attributed,
+    attributions,
+    coloured,
+    examples,
+    publish,
+    recorded,
+    scores,
+    words,
+)
+from relic.data.attribute import load_attribute
+from relic.data.planted import planted_corpus
 from relic.errors import RelicError
-from relic.measure.classifiers.bert import FineTuned, head, load_encoder
-from relic.measure.classifiers.linear import Linear
-from relic.measure.classifiers.lstm import LSTM, Network
+from relic.measure.runs import Run, describe
+from relic.records import privacy
+from relic.records.serve import RecordedCorpus, load_corpus
 
-CAPTIONS = ["a dog", "a cat on a mat", "a dog on a mat", "dog", "an unheard word"]
+EVIL = "<script>alert('x')</script>"
 
 
-class Sum(torch.nn.Module):
-    """Stands where the LSTM's network does: adds up embeddings, so attributions are the embeddings."""
+def made(captions: list[tuple], *, of: str = "logit", **run) -> dict:
+    """From (y, p, text, attributions); two captions are checked, one of them off by 0.1."""
+    rows = []
+    for i, (y, p, text, values) in enumerate(captions):
+        norm = float(np.linalg.norm(values))
+        score = sum(values) / norm
+        rows.append(
+            {"image_id": i, "y": y, "p": p, "words": text.split(), "attributions": values}
+            | {"norm": norm, "score": score, "delta": -0.5 if i else 0.1, "of": of, "steps": 20}
+            | {"reference": {0: score, 1: score + 0.1}.get(i, np.nan)}
+            | {"seconds": 1.0, "commit": "abc"}
+        )
+    about = {"corpus": "COCO captions", "attribute": "gender", "captioner": "nic_plus"}
+    return {Run(**({"classifier": "lstm"} | about | run)): pd.DataFrame(rows)}
 
-    def __init__(self, weights: list[float]):
-        super().__init__()
-        self.embedding = torch.nn.Embedding(len(weights), 2)
-        self.embedding.weight.data = torch.tensor([[w, w] for w in weights], dtype=torch.float)
 
-    def forward(self, ids, lengths):
-        return self.embedding(ids).sum(dim=(1, 2))
+FOUR = [
+    (1, 0.9, "red dog", [3.0, 4.0]),  # score 7/5, right
+    (1, 0.8, "red cat", [3.0, -4.0]),  # score -1/5, right
+    (1, 0.1, "dog", [9.0]),  # wrong: does not count
+    (0, 0.2, "blue dog", [-3.0, -4.0]),  # score -7/5, right
+]
+
+
+def test_scores_are_averaged_by_class_over_correct_captions():
+    row = scores(made(FOUR)).iloc[0]
+    assert row["class1"] == pytest.approx((7 / 5 - 1 / 5) / 2)
+    assert row["class0"] == pytest.approx(7 / 5)  # a magnitude
+    assert row["sum"] == pytest.approx(2)
+    assert (row["n_class1"], row["n_class0"], row["n_test"]) == (2, 1, 4)
+    assert row["max_delta"] == 0.5
+    assert row["n_checked"] == 2
+    assert row["apart"] == pytest.approx(100 * 0.05 / ((7 / 5 + 1 / 5 - 0.1) / 2))
+
+
+def test_word_means_count_a_caption_once_and_equal_captions_as_one(monkeypatch):
+    monkeypatch.setattr(module, "FEWEST", 2)
+    captions = [
+        (1, 0.9, "dog dog", [1.0, 3.0]),  # 2 on average
+        (1, 0.9, "dog dog", [1.0, 3.0]),  # the same again
+        (0, 0.9, "a dog", [0.5, 8.0]),
+    ]
+    rows = words(made(captions)).set_index("word")
+    dog = rows.loc["dog"]
+    assert (dog["captions_with"], dog["different"], dog["mean"]) == (3, 2, 4.0)
+    # clusters deviate by -2 twice and by +4: sqrt((16 + 16) * 2 / 1) / 3
+    assert dog["se"] == pytest.approx(8 / 3)
+    assert dog["share"] == pytest.approx(16 / 16.5)
+    assert "a" not in rows.index  # in one caption only
 
 
 @pytest.fixture
-def by_hand() -> LSTM:
-    """`a` counts 0, `dog` 2, `cat` -4; padding and unknown words 0."""
-    model = LSTM()
-    model.ids, model.network = {"a": 2, "dog": 3, "cat": 4}, Sum([0, 0, 0, 1, -2])
-    return model
+def trained(monkeypatch):
+    """Runs that are trained, with a tiny network."""
+    monkeypatch.setattr("relic.measure.classifiers.lstm.HIDDEN", 8)
+    monkeypatch.setattr(module, "REFERENCE", 20)
+    counted, real = [], module.fit
+    monkeypatch.setattr(module, "fit", lambda *given: counted.append(given[1]) or real(*given))
+    return counted
 
 
-@pytest.fixture
-def lstm(monkeypatch) -> LSTM:
-    monkeypatch.setattr("relic.measure.classifiers.lstm.HIDDEN", 32)
-    torch.manual_seed(0)
-    model = LSTM()
-    model.ids = {word: i for i, word in enumerate(["a", "dog", "cat", "on", "mat"], start=2)}
-    model.network = Network(7).train()
-    with torch.no_grad():
-        model.network.lstm.weight_ih_l0.mul_(4)  # strong enough that the path is not straight
-    return model
+def test_a_run_is_trained_once_and_then_read_from_the_store(tmp_path, trained):
+    corpus = planted_corpus("gender", images=300)
+    run = describe(corpus, "planted_lot", "lstm", size=80, recipe="1e-3x4")
+    how = {"steps": 3, "checked": 1, "directory": tmp_path}
+    first, again = (attributed(corpus, run, **how) for _ in range(2))
+    assert trained == [run]
+    assert first["of"].unique().tolist() == ["logit", "probability"]
+    for name in ("words", "attributions"):
+        assert list(map(list, first[name])) == list(map(list, again[name]))
+    pd.testing.assert_frame_equal(scores({run: first}), scores({run: again}))
+    assert first["reference"].notna().sum() >= 2  # one caption, of either output
+    assert not list(tmp_path.rglob(".*"))  # nothing half written is left
 
 
-@pytest.fixture(scope="module")
-def bert() -> FineTuned:
-    model = FineTuned("1e-5x5")
-    model.encoder = load_encoder(model.encoder_name).train()
-    torch.manual_seed(0)
-    model.head = head(model.encoder.config.hidden_size).train()
-    return model
+def test_a_broken_file_is_computed_again_with_a_warning(tmp_path, trained):
+    corpus = planted_corpus("gender", images=300)
+    run = describe(corpus, "planted_lot", "lstm", size=80, recipe="1e-3x4")
+    how = {"steps": 2, "checked": 0, "directory": tmp_path}
+    first = attributed(corpus, run, **how)
+    (file,) = tmp_path.rglob("*.parquet")
+    file.write_bytes(b"PAR1 cut short")
+    with pytest.warns(UserWarning, match="computed again"):
+        again = attributed(corpus, run, **how)
+    assert first["attributions"].tolist() == again["attributions"].tolist()
+    assert trained == [run, run]
 
 
-def test_a_sum_attributes_to_each_word_what_it_adds(by_hand):
-    row = attribute(by_hand, ["a dog cat dog"]).iloc[0]
-    assert row["words"] == ["a", "dog", "cat", "dog"]
-    assert row["attributions"] == pytest.approx([0, 2, -4, 2])
-    assert row["norm"] == pytest.approx(np.sqrt(24))
-    assert row["score"] == pytest.approx(0)
-    assert (row["output"], row["baseline"]) == (0, 0)
+def test_wrong_requests_are_refused_before_training(tmp_path, trained):
+    corpus = planted_corpus("gender", images=300)
+    with pytest.raises(RelicError, match="linear"):
+        attributed(corpus, describe(corpus, "planted_lot", "linear"), directory=tmp_path)
+    with pytest.raises(RelicError, match="two or more"):
+        attributions(corpus, ["planted_lot"], "lstm", [0])
+    assert trained == []
 
 
-def test_the_score_is_the_sum_over_the_norm(by_hand):
-    assert attribute(by_hand, ["dog dog"])["score"][0] == pytest.approx(4 / np.sqrt(8))
-    assert attribute(by_hand, ["cat"])["score"][0] == pytest.approx(-1)
-    assert attribute(by_hand, ["a"])["score"][0] == 0  # nothing counts: no direction, no NaN
+def test_examples_are_the_surest_image_and_the_one_most_apart_in_everyones_words():
+    said = [(1, 0.9, "red dog", [3.0, 4.0]), (0, 0.4, "blue dog", [-3.0, 4.0])]
+    said += [(1, 0.6, "dog " * 13, [1.0] * 13), (0, 0.5, "cat", [-1.0])]
+    other = [(1, 0.8, "red", [1.0]), (0, 0.9, "a dog", [0.0, 2.0]), *said[2:]]
+    both = {"of": "probability"}
+    done = made(said, **both) | made(other, captioner="nic", **both) | made(said, seed=5, **both)
+    found = examples(done)
+    assert found["caption"].tolist() == ["red dog", "red", "blue dog", "a dog"]
+    assert found["captioner"].tolist() == ["nic_plus", "nic"] * 2
+    assert found["attributions"].tolist() == ["0.600 0.800", "1.000", "-0.600 0.800", "0.000 1.000"]
+    assert "image_id" not in found
 
 
-def test_the_probability_is_attributed_in_the_same_proportions_when_words_just_add(by_hand):
-    row = attribute(by_hand, ["dog cat"], "probability", 50).iloc[0]
-    assert row["baseline"] == 0.5
-    assert row["attributions"][1] / row["attributions"][0] == pytest.approx(-2)
-    assert sum(row["attributions"]) == pytest.approx(1 / (1 + np.exp(2)) - 0.5, abs=1e-6)
+def test_recording_replaces_a_run_and_keeps_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    many = [(i % 2, 0.9 if i % 2 else 0.1, f"null dog{i}", [1.0, 0.1 * i]) for i in range(6)]
+    publish(made(many, seed=0) | made(many[1:], seed=1))
+    publish(made(many, seed=1))
+    known, listed = recorded("scores"), recorded("words")
+    assert known[["seed", "n_test"]].to_numpy().tolist() == [[0, 6], [1, 6]]
+    assert set(listed["word"]) == {"null"}  # a word, not a gap; dog0... stand in one caption each
+    assert set(listed["captions_with"]) == {6}
+    assert not (tmp_path / "attribution" / "examples.csv").exists()  # captions only when asked for
+    assert_described(known)
 
 
-def test_rows_are_in_the_order_of_the_captions_and_equal_ones_are_equal(by_hand):
-    captions = ["dog", "a cat", "dog", "cat a dog"]
-    found = attribute(by_hand, captions)
-    assert [" ".join(words) for words in found["words"]] == captions
-    assert found["attributions"][0] == found["attributions"][2]
+def test_quoted_captions_pass_the_check_of_results(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    said = [(i, 0.5, "a [gender] on a red motorcycle with a dog", [0.1] * 9) for i in (0, 1)]
+    both = {"of": "probability"}
+    three = (
+        made(said, **both)
+        | made(said, captioner="nic", **both)
+        | made(said, captioner="sat", **both)
+    )
+    three = {run: pd.concat([c, c.assign(of="logit")]) for run, c in three.items()}
+    publish(three, quote=True)
+    assert len(recorded("examples")) == 6
+    assert privacy.problems(tmp_path) == []
 
 
-@pytest.mark.parametrize("of", ["logit", "probability"])
-def test_attributions_of_the_lstm_are_complete(lstm, of):
-    found = attribute(lstm, CAPTIONS, of)
-    sums = found["attributions"].map(sum)
-    assert np.allclose(sums, found["output"] - found["baseline"], atol=1e-4)
-    assert np.allclose(found["delta"], sums - (found["output"] - found["baseline"]), atol=1e-9)
-    logits = lstm.logits(CAPTIONS)
-    expected = logits if of == "logit" else 1 / (1 + np.exp(-logits))
-    assert np.allclose(found["output"], expected, atol=1e-5)
+def assert_described(known: pd.DataFrame) -> None:
+    """Every row still describes the run its key names."""
+    names = list(Run.__dataclass_fields__)
+    assert [Run(**row).key for row in known[names].to_dict("records")] == known["key"].tolist()
 
 
-def test_words_that_training_never_saw_get_nothing(lstm):
-    """<unk> starts at zero, as padding does, and no caption ever trains it."""
-    assert attribute(lstm, ["an unheard word"])["attributions"][0] == [0, 0, 0]
+def test_synthetic_runs_are_not_recorded(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    with pytest.raises(RelicError, match="real captions"):
+        publish(made(FOUR, corpus="embedded corpus (synthetic)"))
 
 
-def test_batches_do_not_change_attributions(lstm, monkeypatch):
-    together = attribute(lstm, CAPTIONS)
-    monkeypatch.setattr("relic.chapters.attribution.gradients.ROWS", 1)
-    alone = attribute(lstm, CAPTIONS)
-    for one, other in zip(together["attributions"], alone["attributions"], strict=True):
-        assert one == pytest.approx(other, abs=1e-6)
+def test_recorded_files_hold_single_words_and_numbers_only():
+    known, listed = recorded("scores"), recorded("words")
+    assert not listed["word"].str.contains(r"\s").any()
+    assert (listed["different"] >= FEWEST).all()
+    assert not known.duplicated(["key", "of", "steps"]).any()
+    assert not known["corpus"].str.contains("synthetic").any()
+    assert (known["commit"].str.len() == 12).all()
+    assert_described(known)
 
 
-def test_dropout_is_off(lstm, bert):
-    for model in (lstm, bert):
-        first, second = (attribute(model, CAPTIONS[:2], steps=3) for _ in range(2))
-        assert first["attributions"].tolist() == second["attributions"].tolist()
+def test_without_captions_recorded_runs_are_served_and_others_are_an_error(trained):
+    corpus = RecordedCorpus(load_attribute("gender"))
+    pair = ["nic_plus", "nic_equalizer"]
+    found, listed, quoted = attributions(corpus, pair, "lstm", [0])
+    assert sorted(zip(found["captioner"], found["of"], strict=True)) == [
+        (name, of) for name in sorted(pair) for of in ("logit", "probability")
+    ]
+    assert set(found["source"]) == {"recorded"}
+    assert set(found["size"]) == {0}  # not the small run of another classifier
+    assert set(listed["key"]) == set(quoted["key"]) == set(found["key"])
+    with pytest.raises(RelicError, match=r"not recorded.* seed 7"):
+        attributions(corpus, pair, "lstm", [0, 7])
 
 
-def test_few_steps_give_what_many_give(lstm):
-    few, many = (attribute(lstm, CAPTIONS, steps=steps)["score"] for steps in (20, 200))
-    assert np.abs(few - many).max() < 0.01 * np.abs(many).mean()
+def test_a_synthetic_page_rests_on_its_own_runs(trained, monkeypatch, tmp_path):
+    monkeypatch.setenv(paths.RUNS_SETTING, str(tmp_path))
+    monkeypatch.setattr(module, "SMALL", 80)
+    monkeypatch.setattr(module, "CHECKED", 0)
+    corpus = planted_corpus("gender", images=300)
+    pair = ["planted_none", "planted_lot"]
+    found, listed, quoted = attributions(corpus, pair, "lstm", [0])
+    assert quoted["captioner"].tolist() == pair * 2
+    assert set(found["source"]) == {"own"}
+    assert [run.captioner for run in trained] == pair
+    assert set(listed["key"]) == {run.key for run in trained}
 
 
-def test_bert_is_attributed_by_words_and_nearly_complete(bert):
-    caption = "a [MASK] on a snowboarders [UNK] ramp"
-    row = attribute(bert, [caption], steps=100).iloc[0]
-    assert row["words"] == caption.split()
-    assert abs(row["delta"]) < 0.02 * row["norm"]
-    assert row["output"] == pytest.approx(bert.logits([caption])[0], abs=1e-4)
+def test_with_the_real_captions_the_recorded_runs_are_the_same(real_data, trained):
+    """Their fingerprints match, so nothing is trained."""
+    corpus = load_corpus("gender", "real")
+    found, *_ = attributions(corpus, ["nic_plus", "nic_equalizer"], "lstm", [0])
+    assert set(found["source"]) == {"recorded"}
+    assert trained == []
 
 
-def test_special_pieces_get_exactly_nothing(bert):
-    """[CLS] and [SEP] stay in the baseline, so leaving them out loses nothing."""
-    row = attribute(bert, ["a dog"], steps=5).iloc[0]
-    assert sum(row["attributions"]) == pytest.approx(row["output"] - row["baseline"] + row["delta"])
+# --- captions in colour -----------------------------------------------------------------------
 
 
-def test_words_are_joined_from_pieces():
-    assert join_words(["un", "##believ", "##able", "dog"], [1, 2, 3, 4]) == (["unbelievable", "dog"], [6.0, 4.0])  # fmt: skip
-    assert join_words(["<", "unk", ">", "<", "b", ">"], [1, 1, 1, 1, 2, 3]) == (["<unk>", "<", "b", ">"], [3.0, 1.0, 2.0, 3.0])  # fmt: skip
-    assert join_words(["##"], [1]) == (["##"], [1.0])
+def card(**other) -> pd.DataFrame:
+    row = {"captioner": "nic_plus", "y": 0, "p": 0.74, "score": -1.755}
+    words = {"caption": f"a dog & {EVIL}", "attributions": "0.0 0.5 -0.2 -0.8"}
+    return pd.DataFrame([row | words | other])
 
 
-def test_errors_say_what_is_expected(by_hand):
-    for call, says in (
-        (lambda: attribute(by_hand, ["dog"], "loss"), "logit or probability"),
-        (lambda: attribute(by_hand, ["dog"], steps=-1), "classifier's own"),
-        (lambda: attribute(Linear(), ["dog"]), "lstm, bert-ft"),
-    ):
-        with pytest.raises(RelicError) as error:
-            call()
-        assert says in str(error.value)
+def test_text_from_captions_is_escaped_everywhere():
+    text = coloured(card(captioner=EVIL), (EVIL, EVIL), EVIL)
+    assert "<script" not in text
+    assert text.count("&lt;script&gt;") == 10  # caption, 4 in the legend, 5 in the card
+    assert ">&amp;<sup>" in text
+
+
+def as_read(captions: pd.DataFrame) -> str:
+    """Without tags: what a reader sees who sees no colour."""
+    text = re.sub(r"<[^>]+>", "", coloured(captions, ("Male", "Female"), ""))
+    return html.unescape(" ".join(text.split()))
+
+
+def test_directions_and_strengths_can_be_read_without_colour():
+    text = as_read(card())
+    assert f"a dog++ &− {EVIL}−−" in text
+    assert "towards Female++ towards Female+ towards Male− towards Male−−" in text
+
+
+def test_a_card_has_labels_probability_and_score():
+    told = "NIC+ true Male · predicted Female (0.74, wrong) · attribution Male (−1.75)"
+    assert told in as_read(card())
+    assert "predicted Male (0.90) ·" in as_read(card(p=0.1))
+
+
+def test_a_word_carries_its_number():
+    text = coloured(
+        card(caption="cat a dog", attributions="-0.3 0.02 0.45"), ("Male", "Female"), ""
+    )
+    assert '<span class="zero faint" title="−0.30">cat<sup>−</sup></span>' in text
+    assert '<span class="plain">a</span>' in text
+    assert '<span class="one strong" title="0.45">dog<sup>++</sup></span>' in text

@@ -7,20 +7,12 @@ import pandas as pd
 import pytest
 
 import relic
-from relic.chapters import extensions, figures
-from relic.chapters.direction import measure as direction
-from relic.chapters.direction.measure import (
-    HUMAN,
-    SILENT,
-    named_class,
-    naming,
-    neutralised,
-    words_of,
-)
-from relic.chapters.resample import image_draws
+from relic.chapters import direction, extensions, figures
+from relic.chapters.direction import HUMAN, SILENT, named_class, naming, neutralised, words_of
 from relic.data.attribute import load_attribute
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
+from relic.judge.stats import image_draws
 from relic.page import table_html
 from relic.records.tables import home, read_table
 

@@ -8,6 +8,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from relic.data.attribute import load_attribute
+from relic.errors import RelicError
 from relic.judge import stats
 from relic.judge.lic import difference, estimates, shared_by
 from relic.judge.stats import Estimate
@@ -93,7 +94,7 @@ def test_welch_by_hand():
 
 def test_ratio_bootstrap_of_a_plain_mean():
     scores = np.random.default_rng(2).normal(50, 10, size=(400, 1))
-    found = stats.ratio_bootstrap(scores, np.ones((400, 1)), [1.0], draws=4000)[0]
+    found = stats.ratio_bootstrap(scores, np.ones((400, 1)), [1.0])[0]
     assert found.mean == pytest.approx(scores.mean(), rel=1e-5)
     reach = 1.96 * scores.std() / 20
     assert (found.mean - found.low, found.high - found.mean) == pytest.approx(
@@ -121,3 +122,36 @@ def test_more_than_ten_splits_do_not_narrow_the_error():
     assert ten.interval() == forty.interval()
     assert stats.from_spread(0.0, 2.0, 3, 1 / 4).error == pytest.approx(2 * (1 / 3 + 1 / 4) ** 0.5)
     assert stats.from_spread(0.0, 2.0, 40, shared=0).error == pytest.approx(2 / 40**0.5)
+
+
+def test_every_draw_has_as_many_images_as_there_are():
+    table = stats.image_draws(7, draws=50)
+    assert table.shape == (51, 7)
+    assert (table[0] == 1).all()  # first the images as they are
+    assert (table.sum(axis=1) == 7).all()
+    assert table.max() > 1  # with replacement
+
+
+def test_draws_are_the_same_every_time_but_for_another_generator():
+    first = stats.image_draws(9, 5)
+    assert (first == stats.image_draws(9, 5)).all()
+    assert (first != stats.image_draws(9, 5, np.random.default_rng(4))).any()
+
+
+def test_the_interval_of_a_mean_is_about_two_standard_errors_each_side():
+    scores = np.random.default_rng(0).normal(10, 2, size=400)
+    mean, low, high = stats.interval(stats.image_draws(400, 2000) @ scores / 400)
+    assert high - low == pytest.approx(2 * 1.96 * scores.std() / 20, rel=0.1)
+    assert low < mean < high
+    assert mean == pytest.approx(scores.mean())
+
+
+def test_draws_without_a_value_do_not_count():
+    assert stats.interval(np.array([5.0, np.nan, 1.0, 1.0])) == (5.0, 1.0, 1.0)
+    assert np.isnan(stats.interval(np.array([np.nan, np.nan]))).all()
+
+
+@pytest.mark.parametrize(("images", "draws"), [(0, 5), (5, 0)])
+def test_nothing_to_draw_is_an_error(images, draws):
+    with pytest.raises(RelicError, match="at least one"):
+        stats.image_draws(images, draws)

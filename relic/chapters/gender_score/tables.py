@@ -22,10 +22,10 @@ from relic.chapters.gender_score.score import (
     score_captions,
 )
 from relic.chapters.gender_score.wording import PERSONS
-from relic.chapters.resample import image_draws, interval
 from relic.data.corpus import Corpus
 from relic.data.load import read_coco, real_directory
 from relic.errors import RelicError
+from relic.judge.stats import image_draws, interval
 from relic.measure.text import tokenize
 
 DISTANCE, SCORE = "Gender Object Distance", "Gender Score"  # the paper's names of the methods
@@ -120,8 +120,8 @@ def ratio(men: Iterable[float], women: Iterable[float]) -> dict[str, float]:
     rows = np.column_stack([np.asarray(men, dtype=float), np.asarray(women, dtype=float)])
     if not len(rows):
         return dict.fromkeys(("to_m", "low", "high"), np.nan)
-    low, high = interval(ratio_to_men(*(image_draws(len(rows)) @ rows).T))
-    return {"to_m": ratio_to_men(*rows.sum(axis=0)), "low": low, "high": high}
+    drawn = ratio_to_men(*(image_draws(len(rows)) @ rows).T)
+    return dict(zip(("to_m", "low", "high"), interval(drawn), strict=True))
 
 
 def similarities(labels: Iterable[str], encoder) -> pd.DataFrame:

@@ -11,7 +11,6 @@ Dropout is off here: with it, two calls for one caption differ.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -28,10 +27,6 @@ OUTPUTS = ("logit", "probability")  # log-odds of class 1, or its probability as
 STEPS = {"lstm": 20, "bert-ft": 100}
 REFERENCE = 500  # those of Türk et al.
 ROWS = 128  # interpolated captions a pass: with more, BERT-ft takes over 2 GB and is no faster
-
-Output = Callable[[torch.Tensor], torch.Tensor]  # from token ids, a row a caption
-# a caption's token ids, those of the padding it is compared with, and the tokens as texts
-Read = Callable[[str], tuple[Sequence[int], Sequence[int], Sequence[str]]]
 
 
 def attribute(model, captions: Sequence[str], of: str = "logit", steps: int = 0) -> pd.DataFrame:
@@ -51,26 +46,26 @@ def attribute(model, captions: Sequence[str], of: str = "logit", steps: int = 0)
     def output(ids: torch.Tensor) -> torch.Tensor:
         return torch.sigmoid(logits(ids)) if of == "probability" else logits(ids)
 
+    integrated = LayerIntegratedGradients(output, embedding)
     how = {"n_steps": steps, "method": "gausslegendre", "internal_batch_size": ROWS}
-    integrate = partial(LayerIntegratedGradients(output, embedding).attribute, **how)
-    rows = {
-        text: _attribute_one(*read(text), integrate, output) for text in dict.fromkeys(captions)
-    }
+
+    def attribute_one(caption: str) -> dict:
+        *both, tokens = read(caption)
+        ids, padding = (torch.tensor([row], device=best_device()) for row in both)
+        with torch.no_grad():
+            end, start = output(torch.cat([ids, padding])).tolist()
+        # cuDNN's LSTM has no backward pass in eval mode (captum issue 564); untested, for lack of a GPU.
+        with torch.backends.cudnn.flags(enabled=False):
+            values = integrated.attribute(ids, padding, **how).detach().double()
+        values = values.sum(dim=-1)[0].tolist()
+        words, joined = join_words(tokens, values)
+        total, norm = sum(values), float(np.linalg.norm(values))
+        score = total / norm if norm else 0.0  # no word counts: no direction
+        row = {"words": words, "attributions": joined, "norm": norm, "score": score}
+        return row | {"output": end, "baseline": start, "delta": total - (end - start)}
+
+    rows = {caption: attribute_one(caption) for caption in dict.fromkeys(captions)}
     return pd.DataFrame([rows[caption] for caption in captions])
-
-
-def _attribute_one(ids, padding, tokens, integrate, output: Output) -> dict:
-    ids, padding = (torch.tensor([row], device=best_device()) for row in (ids, padding))
-    with torch.no_grad():
-        end, start = output(torch.cat([ids, padding])).tolist()
-    # cuDNN's LSTM has no backward pass in eval mode (captum issue 564); untested, for lack of a GPU.
-    with torch.backends.cudnn.flags(enabled=False):
-        values = integrate(ids, padding).detach().double().sum(dim=-1)[0].tolist()
-    words, joined = join_words(tokens, values)
-    total, norm = sum(values), float(np.linalg.norm(values))
-    score = total / norm if norm else 0.0  # no word counts: no direction
-    row = {"words": words, "attributions": joined, "norm": norm, "score": score}
-    return row | {"output": end, "baseline": start, "delta": total - (end - start)}
 
 
 def join_words(texts: Sequence[str], values: Sequence[float]) -> tuple[list[str], list[float]]:
@@ -95,31 +90,31 @@ def join_words(texts: Sequence[str], values: Sequence[float]) -> tuple[list[str]
     return words, sums
 
 
-def _parts(model) -> tuple[Output, torch.nn.Module, Read]:
-    """What integrated gradients need of a classifier: logits, embedding layer, how it reads; dropout off."""
+def _parts(model) -> tuple[Callable, torch.nn.Module, Callable]:
+    """What integrated gradients need of a classifier: logits of token ids, embedding layer, reader; dropout off.
+
+    The reader gives a caption's token ids, those of the padding it is compared with, and the tokens as texts.
+    """
     if isinstance(model, LSTM):
         network = model.network.eval()
-        return lambda ids: network(ids, None), network.embedding, partial(_read_tokens, model)
+
+        def read_tokens(caption: str):
+            texts = spacy_tokens(caption) or ("",)  # a caption without tokens is one unknown word
+            return [model.ids.get(text, UNK) for text in texts], [PAD] * len(texts), texts
+
+        return lambda ids: network(ids, None), network.embedding, read_tokens
     if not isinstance(model, FineTuned):
-        name = type(model).__name__
-        raise RelicError(f"no integrated gradients of {name}", expected=", ".join(STEPS))
-    encoder, head = model.encoder.eval(), model.head.eval()
+        found = f"no integrated gradients of {type(model).__name__}"
+        raise RelicError(found, expected=", ".join(STEPS))
+    encoder, head, name = model.encoder.eval(), model.head.eval(), model.encoder_name
 
     def logits(ids: torch.Tensor) -> torch.Tensor:
         both = head(encoder(ids).last_hidden_state[:, 0])
         return both[:, 1] - both[:, 0]
 
-    # on the sum of word, position and type embeddings
-    return logits, encoder.embeddings, partial(_read_pieces, model.encoder_name)
+    def read_pieces(caption: str):
+        ids = word_pieces(name, [caption])[0]  # [CLS] and [SEP] stay in the baseline
+        baseline = (ids[0], *[pieces(name).pad_token_id] * (len(ids) - 2), ids[-1])
+        return ids, baseline, pieces(name).convert_ids_to_tokens(list(ids))
 
-
-def _read_tokens(model: LSTM, caption: str):
-    texts = spacy_tokens(caption) or ("",)  # a caption without tokens is one unknown word
-    return [model.ids.get(text, UNK) for text in texts], [PAD] * len(texts), texts
-
-
-def _read_pieces(encoder_name: str, caption: str):
-    """[CLS] and [SEP] stay in the baseline."""
-    ids = word_pieces(encoder_name, [caption])[0]
-    baseline = (ids[0], *[pieces(encoder_name).pad_token_id] * (len(ids) - 2), ids[-1])
-    return ids, baseline, tuple(pieces(encoder_name).convert_ids_to_tokens(list(ids)))
+    return logits, encoder.embeddings, read_pieces  # of word, position and type, summed

@@ -1,6 +1,19 @@
 """Which way captions err, which LIC cannot say: wrong class named, no class named, objects pushed.
 
 A caption *names* a class when it holds words of that class (`class_words` of its attribute) and none of the other.
+Objects: directional bias amplification (Wang & Russakovsky, ICML 2021, equation 2), over object words.
+
+    BiasAmp = mean over classes a and objects t of  y_at · Δ_at
+
+y_at is +1 where humans name the object more often with the class than chance has it, -1 where less.
+
+- A→T: Δ_at = P(caption names t | a) - P(human caption names t | a): does the class change the objects named?
+- T→A: Δ_at = P(caption names a | t) - P(label a | t): do the objects change the class named?
+
+With two classes both Δ of an object differ in sign only (T→A) or give the difference of two gaps (A→T), so
+one number an object is enough. P(t) is that of a human caption drawn at random from an image's five: the
+union of five names more objects than one caption can. T→A reads the captions that name one class,
+and compares them with the labels of the same images: a captioner cannot win by staying silent.
 """
 
 from dataclasses import dataclass
@@ -9,27 +22,21 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from relic.chapters.direction.amplification import (
-    at_human_rate,
-    attribute_to_objects,
-    human_leaning,
-    objects_to_attribute,
-)
 from relic.chapters.objects import object_names, object_table
-from relic.chapters.resample import image_draws, interval
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import Corpus
 from relic.data.load import load_corpus
 from relic.errors import RelicError
+from relic.judge.stats import image_draws, interval
 from relic.measure.text import TREEBANK, tokenize, tokenizer
 from relic.records.tables import read_table, write_record
 
 RECORD = "direction"
 DRAWS, FEWEST = 1000, 50  # of the record: resamples; images in which an object is named
 HUMAN, SILENT = "Human", "Always neutral (constructed)"
-OUTCOMES = ("right", "wrong", "both", "neutral")
 WRONG_OF_NAMED = "wrong of named"
-DIRECTIONS = ("A→T", "A→T, equal rates", "T→A")
+OUTCOMES = ("right", "wrong", "both", "neutral", WRONG_OF_NAMED)
+EQUAL_RATES = "A→T, equal rates"
 BOTH, NONE = 2, -1  # beside 0 and 1: what a caption names
 NEUTRAL_WORDS = dict.fromkeys(("pregnant", "old", "young", "little", "elderly"), "")
 NEUTRAL_WORDS |= dict.fromkeys(("he", "she"), "they") | dict.fromkeys(("his", "her"), "their")
@@ -87,21 +94,18 @@ class Captions:
 
     def named(self, name: str) -> np.ndarray:
         """What the captions of a set name: a row an image, a column a caption."""
-        about = self.corpus.attribute
-        words = _needed_words(about)
-        each = [
-            texts.map(lambda c: named_class(c, words, about.tokenizer)) for texts in self.sets[name]
-        ]
+        words, kind = _needed_words(self.corpus.attribute), self.corpus.attribute.tokenizer
+        each = [[named_class(c, words, kind) for c in texts] for texts in self.sets[name]]
         return np.column_stack(each)
+
+    def described(self, rows: list[tuple], columns: list[str], draws: np.ndarray) -> pd.DataFrame:
+        """A table, with what every row rests on."""
+        about = {"attribute": self.corpus.attribute.name, "corpus": self.corpus.name}
+        return pd.DataFrame(rows, columns=columns).assign(**about, draws=len(draws) - 1)
 
 
 def gather(corpus: Corpus) -> Captions:
     """Captions of the images that have all five human captions and every captioner's."""
-    if corpus.human.empty:
-        raise RelicError(
-            f"{corpus.name}, {corpus.attribute.name}: no human captions to compare with",
-            mend="relic data check DIR tells which file is missing",
-        )
     images = corpus.deepest  # humans are compared with each other
     for captioner in corpus.captioners:
         images = images.intersection(corpus.captions(captioner).index)
@@ -120,7 +124,6 @@ def naming(captions: Captions, draws: np.ndarray) -> pd.DataFrame:
     Label `gap` is class 1 less class 0. `wrong of named` counts captions that name one class only.
     """
     classes, rows = captions.corpus.attribute.classes, []
-    weights = np.vstack([np.ones(len(captions.images)), draws])  # first the images as they are
     of_label = {"all": captions.classes >= 0}
     of_label |= {name: captions.classes == i for i, name in enumerate(classes)}
     for name, texts in captions.sets.items():
@@ -128,14 +131,14 @@ def naming(captions: Captions, draws: np.ndarray) -> pd.DataFrame:
         right = named == captions.classes[:, None]
         outcomes = (right, np.isin(named, (0, 1)) & ~right, named == BOTH, named == NONE)
         table = np.stack([each.mean(axis=1) for each in outcomes], axis=1)  # a row an image
-        shares = {k: _shares(table[kept], weights[:, kept]) for k, kept in of_label.items()}
+        shares = {k: _shares(table[kept], draws[:, kept]) for k, kept in of_label.items()}
         shares["gap"] = shares[classes[1]] - shares[classes[0]]
         for label, drawn in shares.items():
             n = int(of_label.get(label, of_label["all"]).sum())
-            for outcome, each in zip((*OUTCOMES, WRONG_OF_NAMED), drawn.T, strict=True):
-                rows.append((name, label, outcome, each[0], *interval(each[1:]), n, len(texts)))
+            for outcome, each in zip(OUTCOMES, drawn.T, strict=True):
+                rows.append((name, label, outcome, *interval(each), n, len(texts)))
     columns = ["captioner", "label", "outcome", "value", "low", "high", "n", "captions an image"]
-    return _described(pd.DataFrame(rows, columns=columns), captions, draws)
+    return captions.described(rows, columns, draws)
 
 
 def _shares(table: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -149,7 +152,6 @@ def _shares(table: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def amplification(captions: Captions, draws: np.ndarray, fewest: int = FEWEST):
     """BiasAmp A→T and T→A of each set of captions: a frame of means, and one of single objects.
 
-    `A→T, equal rates`: with each object scaled to the rate at which humans name it (`at_human_rate`).
     Objects that humans name in fewer than `fewest` images are left out. Humans are compared with each other:
     each of the five captions with the other four, averaged. `objects a caption`: how many of them it names.
     """
@@ -159,11 +161,10 @@ def amplification(captions: Captions, draws: np.ndarray, fewest: int = FEWEST):
     if not kept.any():
         raise RelicError(f"no object in {fewest} images", expected="a smaller `fewest`")
     human = np.ascontiguousarray(human[..., kept])  # sums of float32 depend on the layout
-    names, images = np.array(object_names())[kept], images[kept]
     everyone = human.mean(axis=0)
     others = [np.delete(human, own, axis=0).mean(axis=0) for own in range(len(human))]
     leaning = human_leaning(captions.classes, everyone)
-    weights = np.vstack([np.ones(len(captions.images)), draws])  # first the images as they are
+    objects = list(zip(np.array(object_names())[kept], leaning, images[kept], strict=True))
     words, means, singles = words_of(captions.corpus.attribute), [], []
     for name, texts in captions.sets.items():
         said = [object_table(column)[:, kept] for column in texts]
@@ -171,38 +172,92 @@ def amplification(captions: Captions, draws: np.ndarray, fewest: int = FEWEST):
         named = captions.named(name).T if words else [None] * len(said)
         human_made = name in (HUMAN, SILENT)  # not compared with itself
         truths = others[: len(said)] if human_made else [everyone]
-        for direction in DIRECTIONS if words else DIRECTIONS[:2]:
-            pushes = [
-                100 * _by_object(direction, captions.classes, truth, objects, classes, weights)
-                for truth, objects, classes in zip(truths, said, named, strict=True)
-            ]
-            values = np.mean(pushes, axis=0)
+        pushed = [
+            _pushed(captions.classes, *each, draws.astype(float))
+            for each in zip(truths, said, named, strict=True)
+        ]
+        for direction in pushed[0]:
+            values = 100 * np.mean([each[direction] for each in pushed], axis=0)
             mean = pd.DataFrame(values).mean(axis=1)  # over the objects that have a value
             counted = int(np.isfinite(values[0]).sum())
-            means.append((name, direction, mean[0], *interval(mean[1:]), counted, rate))
-            if not human_made and direction != DIRECTIONS[1]:
-                singles += [
-                    (name, direction, thing, lean, one[0], *interval(one[1:]), n)
-                    for thing, lean, one, n in zip(names, leaning, values.T, images, strict=True)
-                ]
+            means.append((name, direction, *interval(mean), counted, rate))
+            if not human_made and direction != EQUAL_RATES:
+                pairs = zip(objects, values.T, strict=True)
+                singles += [(name, direction, *about, *interval(one)) for about, one in pairs]
     columns = ["captioner", "direction", "value", "low", "high", "objects", "objects a caption"]
-    single = ["captioner", "direction", "object", "leaning", "value", "low", "high", "images"]
-    table = pd.DataFrame(means, columns=columns).assign(n=len(captions.images))
-    objects = pd.DataFrame(singles, columns=single)
-    return _described(table, captions, draws), _described(objects, captions, draws)
+    single = ["captioner", "direction", "object", "leaning", "images", "value", "low", "high"]
+    table = captions.described(means, columns, draws).assign(n=len(captions.images))
+    return table, captions.described(singles, single, draws)
 
 
-def _by_object(direction: str, classes, truth, objects, named, weights) -> np.ndarray:
-    if direction == "T→A":
-        return objects_to_attribute(classes, truth, named, weights)
-    objects = objects if direction == "A→T" else at_human_rate(objects, truth)
-    return attribute_to_objects(classes, truth, objects, weights)
+def _pushed(classes, human, said, named, weights) -> dict[str, np.ndarray]:
+    """BiasAmp of each object by direction; T→A where words name a class."""
+    pushed = {"A→T": attribute_to_objects(classes, human, said, weights)}
+    # A captioner that names every object twice as often doubles A→T without any tilt of its own:
+    # with each object scaled to the rate at which humans name it, what is left is the tilt.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = said * (human.mean(axis=0) / said.mean(axis=0))
+    pushed[EQUAL_RATES] = attribute_to_objects(classes, human, scaled, weights)
+    if named is not None:
+        pushed["T→A"] = objects_to_attribute(classes, human, named, weights)
+    return pushed
 
 
-def _described(frame: pd.DataFrame, captions: Captions, draws: np.ndarray) -> pd.DataFrame:
-    """What every row rests on."""
-    corpus = captions.corpus
-    return frame.assign(attribute=corpus.attribute.name, corpus=corpus.name, draws=len(draws))
+def human_leaning(classes: np.ndarray, human: np.ndarray) -> np.ndarray:
+    """+1 for objects that humans name more often with class 1, -1 with class 0, NaN with neither."""
+    leaning = np.sign(_gap(np.ones((1, len(classes))), classes, human)[0])
+    return np.where(leaning == 0, np.nan, leaning)
+
+
+def attribute_to_objects(
+    classes: np.ndarray, human: np.ndarray, generated: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """A→T of each object, a row each row of weights; NaN for an object without leaning.
+
+    `human`, `generated`: images × objects, how often captions name them (0 to 1). `weights`: how often
+    each image is drawn; which class an object leans to stays that of all images.
+
+    Two men, two women; humans name the object for both men and one woman, the captioner for the men only:
+    P(t | man) stays 1, P(t | woman) falls from 0.5 to 0, so BiasAmp = (0 + 0.5) / 2.
+
+    >>> human, said = np.array([[1.0], [1], [1], [0]]), np.array([[1.0], [1], [0], [0]])
+    >>> attribute_to_objects(np.array([0, 0, 1, 1]), human, said, np.ones((1, 4))).tolist()
+    [[0.25]]
+    """
+    wider = _gap(weights, classes, generated) - _gap(weights, classes, human)
+    return wider * human_leaning(classes, human) / 2
+
+
+def objects_to_attribute(
+    classes: np.ndarray, human: np.ndarray, named: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """T→A of each object, a row each row of weights; NaN where no caption names one class.
+
+    `named`: the class that the caption names, 0 or 1; anything else is none or both.
+
+    Four images with the object, three men and one woman; the captioner calls all four men:
+    P(man | t) rises from 0.75 to 1.
+
+    >>> human, classes = np.array([[1.0]] * 4 + [[0.0]] * 2), np.array([0, 0, 0, 1, 1, 1])
+    >>> objects_to_attribute(classes, human, np.array([0, 0, 0, 0, 1, 1]), np.ones((1, 6))).tolist()
+    [[0.25]]
+    """
+    one = np.isin(named, (0, 1))
+    drawn, has, change = weights[:, one], human[one], (named - classes)[one].astype(float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (drawn * change) @ has / (drawn @ has) * human_leaning(classes, human)
+
+
+def _gap(weights: np.ndarray, classes: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """P(t | class 1) - P(t | class 0)."""
+    shares = []
+    for value in (1, 0):
+        own = classes == value
+        if not own.any():
+            raise RelicError(f"no image of class {value}", expected="images of both classes")
+        part = weights[:, own]
+        shares.append(part @ rates[own] / part.sum(axis=1, keepdims=True))
+    return shares[0] - shares[1]
 
 
 @lru_cache(maxsize=4)
@@ -224,7 +279,8 @@ def table(corpus, part: str, draws: int = DRAWS, fewest: int = FEWEST) -> pd.Dat
     return read_table(RECORD, f"{corpus.attribute.name}_{part}")
 
 
-if __name__ == "__main__":  # records the real captions' numbers, all attributes
+def record() -> None:
+    """Record the real captions' numbers, all attributes."""
     for attribute in known_attributes():
         for part, frame in measure(load_corpus(attribute, "real")).items():
             write_record(RECORD, f"{attribute}_{part}", frame)

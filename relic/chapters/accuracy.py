@@ -26,11 +26,11 @@ from pycocoevalcap.meteor import meteor as coco_meteor
 from pycocoevalcap.rouge.rouge import Rouge
 from pycocoevalcap.tokenizer import ptbtokenizer
 
-from relic.chapters.resample import image_draws, interval
-from relic.data.captioners import display_names, in_order
+from relic.data.captioners import display_names
 from relic.data.corpus import Corpus
 from relic.data.load import load_corpus
 from relic.errors import RelicError
+from relic.judge.stats import image_draws, interval
 from relic.measure.text import tokenize
 from relic.records.runs import OWN
 from relic.records.serve import AnyCorpus
@@ -67,23 +67,20 @@ def tokenized(captions: tuple[str, ...], tokenizer: str) -> dict[str, str]:
     """
     texts = list(dict.fromkeys(captions))
     if tokenizer == FALLBACK:
-        return {
-            text: " ".join(t for t in tokenize(text.lower()) if t not in PUNCTUATION)
-            for text in texts
-        }
-    # One line a caption is what the tool reads: other line breaks would shift all that follows.
-    told = "\n".join([*(" ".join(text.split()) for text in texts), "end"])
-    how = {"cwd": Path(ptbtokenizer.__file__).parent, "capture_output": True, "encoding": "utf-8"}
-    done = subprocess.run(PTB_COMMAND, input=told, **how)
-    lines = done.stdout.split("\n")
-    if lines[len(texts) : len(texts) + 1] != ["end"]:
-        raise RelicError(
-            f"the PTB tokenizer gave {len(lines) - 1:,} lines for {len(texts) + 1:,} captions: {done.stderr[-300:]}",
-            expected="a line a caption",
-            mend="java -version shows whether Java works",
-        )
-    kept = [[t for t in line.split() if t not in ptbtokenizer.PUNCTUATIONS] for line in lines]
-    return {text: " ".join(tokens) for text, tokens in zip(texts, kept, strict=False)}
+        lines = [" ".join(tokenize(text.lower())) for text in texts]
+    else:  # a line a caption is what the tool reads: other line breaks would shift all that follows
+        told = "\n".join([*(" ".join(text.split()) for text in texts), "end"])
+        where = Path(ptbtokenizer.__file__).parent
+        how = {"input": told, "capture_output": True, "encoding": "utf-8"}
+        done = subprocess.run(PTB_COMMAND, cwd=where, **how)
+        *lines, end = done.stdout.split("\n")[: len(texts) + 1]
+        if end != "end":
+            raise RelicError(
+                f"the PTB tokenizer gave no line a caption, of {len(texts):,}: {done.stderr[-300:]}",
+                mend="java -version shows whether Java works",
+            )
+    kept = [" ".join(t for t in line.split() if t not in PUNCTUATION) for line in lines]
+    return dict(zip(texts, kept, strict=True))
 
 
 def bleu_counts(candidates: list[str], references: list[list[str]]) -> np.ndarray:
@@ -110,8 +107,6 @@ def bleu4(counts: np.ndarray) -> np.ndarray:
 def character_bleu(candidates: Iterable[str], references: Iterable[list[str]]) -> np.ndarray:
     """NLTK's sentence BLEU on strings, so on characters, by image.
 
-    >>> character_bleu(["a man"], [["a fan", "the sea"]]).round(2).tolist()
-    [0.0]
     >>> character_bleu(["a man on a bike"], [["a woman on a bus"]]).round(2).tolist()
     [0.63]
     """
@@ -201,47 +196,45 @@ def score_captions(
         measured[RAW_CIDER] = mean, by_image(Cider(), humans, raw)
     rows = []
     for metric, (score, counts) in measured.items():
-        value = 100 * float(score(counts.sum(axis=0, keepdims=True))[0])
-        ends = interval(100 * score(draws.astype(float) @ counts))
-        rows.append((metric, tokenizer if metric in METRICS else "none", value, *ends))
+        found = interval(100 * score(draws.astype(float) @ counts))
+        rows.append((metric, tokenizer if metric in METRICS else "none", *found))
     frame = pd.DataFrame(rows, columns=["metric", "tokenizer", "value", "low", "high"])
-    return frame.assign(n=len(raw), draws=len(draws))
+    return frame.assign(n=len(raw), draws=len(draws) - 1)
 
 
 def references_of(corpus: Corpus) -> pd.Series:
     """The human captions of each image that has as many as any, as lists: scores grow with them."""
-    if corpus.human.empty:
-        raise RelicError(
-            f"{corpus.name}, {corpus.attribute.name}: no human captions to compare with",
-            mend="relic data check DIR tells which file is missing",
-        )
     kept = corpus.human[corpus.human["image_id"].isin(corpus.deepest)]
     return kept.groupby("image_id")["caption"].agg(list)
 
 
-def accuracy(corpus: AnyCorpus, *, draws: int = 1000, record=False) -> pd.DataFrame:
-    """Scores of each captioner on the images with as many human captions as any, a row a metric.
+def accuracy(
+    corpus: AnyCorpus, sets: list[tuple[str, str]] | None = None, *, draws: int = 1000, keep=False
+) -> pd.DataFrame:
+    """Scores on the images with as many human captions as any: a row a captioner and metric.
 
-    Also of NIC's second caption set, `th10`. What `results/` has recorded of the same captions is not
-    computed again; where they are not here, it is all there is. `record`: keep each captioner as it is done.
+    `sets`: captioners by key with a caption set; by default every captioner's standard one and NIC's
+    second, `th10`. What `results/` has recorded of the same captions is not computed again; where they
+    are not here, it is all there is. `keep`: record each captioner as it is done.
     """
     known = read_record(RECORD)
     if not isinstance(corpus, Corpus):
-        return _named(known)
-    sets = [(name, "standard") for name in corpus.captioners]
-    sets += [("nic", "th10")] if "th10" in corpus.caption_sets("nic") else []
+        return _named(known[known["corpus"] == corpus.name])
+    if sets is None:
+        sets = [(name, "standard") for name in corpus.captioners]
+        sets += [("nic", "th10")] if "th10" in corpus.caption_sets("nic") else []
     references, frames = references_of(corpus), []
     for captioner, caption_set in sets:
         captions = corpus.captions(captioner, caption_set)
         captions = captions[captions.index.isin(references.index)].sort_index()
         mark = _mark(captions, references, draws)
-        rows = known[known["fingerprint"] == mark] if len(known) else known
-        if rows.empty or not set(METRICS) <= set(rows["metric"]):  # recorded without Java
+        rows = known[known["fingerprint"] == mark]
+        if not set(METRICS) <= set(rows["metric"]):  # also: recorded without Java
             table = image_draws(len(captions), draws)
             rows = score_captions(captions, references, table, FALLBACK if java_problem() else PTB)
-            about = (corpus.name, corpus.attribute.name, captioner, caption_set, mark)
-            rows[["corpus", "attribute", "captioner", "caption_set", "fingerprint"]] = about
-            if record:
+            rows = rows.assign(corpus=corpus.name, attribute=corpus.attribute.name)
+            rows = rows.assign(captioner=captioner, caption_set=caption_set, fingerprint=mark)
+            if keep:
                 part = captioner if caption_set == "standard" else f"{captioner}_{caption_set}"
                 write_record(RECORD, part, rows)
             rows = rows.assign(source=OWN)
@@ -249,22 +242,23 @@ def accuracy(corpus: AnyCorpus, *, draws: int = 1000, record=False) -> pd.DataFr
     return _named(pd.concat(frames, ignore_index=True))
 
 
+def record() -> None:
+    """Record the real captions' scores, gender images; goes on where it stopped."""
+    accuracy(load_corpus("gender", "real"), keep=True)
+
+
 def _named(scores: pd.DataFrame) -> pd.DataFrame:
     """With the captioners' names, in the papers' order; another caption set is named."""
-    names = scores["captioner"].map(display_names())
-    scores = scores.assign(captioner=pd.Categorical(names, in_order(names), ordered=True))
-    scores = scores.sort_values(["captioner", "caption_set"], ignore_index=True)
-    sets = ("" if name == "standard" else f" ({name})" for name in scores["caption_set"])
-    return scores.assign(captioner=scores["captioner"].astype(str) + pd.Series(sets, dtype=str))
+    names = display_names()
+    keys = pd.Categorical(scores["captioner"], list(names), ordered=True)
+    scores = scores.assign(captioner=keys).sort_values(["captioner", "caption_set"])
+    sets = scores["caption_set"].map(lambda name: "" if name == "standard" else f" ({name})")
+    scores = scores.assign(captioner=scores["captioner"].astype(str).map(names) + sets)
+    return scores.reset_index(drop=True)
 
 
 def _mark(captions: pd.Series, references: pd.Series, draws: int) -> str:
     """Of what the scores are computed from."""
-    rows = [f"{VERSION} {draws} 0"]  # 0: the seed of the draws
-    for image, caption in captions.items():
-        rows.append("\x1f".join([str(image), caption, *references.loc[image]]))
-    return hashlib.sha256("\x1e".join(rows).encode()).hexdigest()[:16]
-
-
-if __name__ == "__main__":  # records the real captions' scores, gender images; resumes
-    accuracy(load_corpus("gender", "real"), record=True)
+    rows = ["\x1f".join([str(i), caption, *references.loc[i]]) for i, caption in captions.items()]
+    text = "\x1e".join([f"{VERSION} {draws} 0", *rows])  # 0: the seed of the draws
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,1 +1,0 @@
-"""Which words carry the bias: integrated gradients, their runs, tables and pictures."""

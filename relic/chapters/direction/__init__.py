@@ -1,1 +1,0 @@
-"""Which way captions err: misgendering, silence and BiasAmp over objects."""
