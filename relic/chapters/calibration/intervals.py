@@ -6,7 +6,7 @@ Sizes are those of race and gender (images of class 1), class ratios 1 : 2.2 (th
 *estimand* is LIC of this classifier trained on so many images, averaged over training sets and
 images: in a setting, the mean of all corpora's estimates. A row a corpus and gain in
 `results/calibration/intervals.csv`: means and standard deviations over the first 3, 10 and 40 splits
-of LIC and of its lead over the captioner without gain. Two columns more are of a candidate that lost,
+of LIC and of its lead over the captioner without gain. Two columns more are of a candidate not taken,
 ten folds with a jackknife error. `fifths.csv` has real captions, five disjoint parts of the images at a time.
 """
 
