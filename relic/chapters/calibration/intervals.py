@@ -157,12 +157,13 @@ def held(rows: pd.DataFrame) -> pd.DataFrame:
     `off`: distance from the estimand in units of the interval's reach, so it holds it up to 1.
     """
     rows = rows.assign(**{"class ratio": rows["ratio"].map(RATIOS)})
-    estimands, parts = rows.groupby(SETTING)[["lic_10", "lead_10"]].transform("mean"), []
+    estimands = rows.groupby(SETTING)[["lic_10", "lead_10"]].transform("mean")
+    ratio, parts = rows["ratio"].map(CLASSES), []
     for name, (quantity, n, count, more) in CANDIDATES.items():
         spread = f"std_{n}" if quantity == "lic" else f"lead_std_{n}"
         kept = rows[f"{quantity}_{n}"].notna() & ((quantity == "lic") | (rows["gain"] > 0))
         part, estimand = rows[kept], estimands.loc[kept, f"{quantity}_10"]
-        mean, error = part[f"{quantity}_{n}"], 1 / count + more(part["ratio"].map(CLASSES))
+        mean, error = part[f"{quantity}_{n}"], 1 / count + more(ratio[kept])
         reach = stdtrit(count - 1, 0.975) * np.sqrt(error) * part[spread]
         off = (mean - estimand).abs() / reach
         found = {
