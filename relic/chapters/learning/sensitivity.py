@@ -156,14 +156,19 @@ def _entropy(share: pd.Series) -> pd.Series:
 def masked(read: Texts, names: Collection[str]) -> Texts:
     """Without the words of these objects."""
     hidden = cache(partial(without_objects, names=frozenset(names)))
-    return {side: [each.map(hidden) for each in captions] for side, captions in read.items()}
+    return {side: [_each(hidden, one) for one in captions] for side, captions in read.items()}
 
 
 def cut(read: Texts) -> Texts:
     """Each human caption beside the generated one, both as long as the shorter."""
     pairs = [read["model"][0].align(theirs, join="inner") for theirs in read["human"]]
-    model = [ours.combine(theirs, shortened) for ours, theirs in pairs]
-    return {"model": model, "human": [theirs.combine(ours, shortened) for ours, theirs in pairs]}
+    model = [_each(shortened, ours, theirs) for ours, theirs in pairs]
+    return {"model": model, "human": [_each(shortened, theirs, ours) for ours, theirs in pairs]}
+
+
+def _each(change: Callable[..., str], captions: pd.Series, *others: pd.Series) -> pd.Series:
+    """As plain Python strings: Arrow's are converted one by one at every fit."""
+    return pd.Series(list(map(change, captions, *others)), captions.index, dtype=object)
 
 
 def shortened(caption: str, other: str) -> str:
