@@ -1,6 +1,6 @@
 """`relic calibrate`: studies that go on where they stopped, in `results/calibration/` and `results/learning/`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from itertools import product
 
@@ -18,7 +18,6 @@ from relic.measure.splits import PAPER_SEEDS
 from relic.records.serve import AnyCorpus
 from relic.records.tables import home, read_table, write_record
 
-CALIBRATION, LEARNING = "calibration", "learning"
 ATTRIBUTES = ("gender", "race")
 MEASURES = {
     "curves": curves.curve,
@@ -28,25 +27,39 @@ MEASURES = {
 
 
 def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = "") -> pd.DataFrame:
-    """Compute what a study lacks, and return all that is recorded then."""
+    """Compute what a study lacks, and return all that is recorded then.
+
+    It is written whole after each corpus, so that a kill loses one. One process a record.
+    """
     if min(corpora, images) < 0:
         raise RelicError(f"corpora {corpora}, images {images}", expected="whole numbers from 0")
-    synthetic = grid.wanted(corpora, images, classifier)
-    fifths = product(ATTRIBUTES, captioner_files(), range(corpora or intervals.PARTITIONS))
-    sized = ((*which, key) for which, key in product(curves.SIZES, captioner_files()))
-    named = product(ATTRIBUTES, (about["name"] for about in captioner_files().values()))
-    studies = {  # record, keys, wanted, measure
-        "intervals": (CALIBRATION, intervals.KEYS, intervals.wanted(corpora), intervals.measure),
-        "fifths": (CALIBRATION, intervals.FIFTHS, fifths, intervals.measure_fifths),
-        "grid": (CALIBRATION, grid.Setting._fields, synthetic, grid.measure),
-        "curves": (LEARNING, ("images", "attribute", "captioner"), sized, _curve),
-        "length": (LEARNING, ("attribute", "captioner"), named, partial(_changed, "length")),
-        "objects": (LEARNING, ("attribute", "captioner"), named, partial(_changed, "objects")),
+    captioners, synthetic = captioner_files(), grid.wanted(corpora, images, classifier)
+    fifths = product(ATTRIBUTES, captioners, range(corpora or intervals.PARTITIONS))
+    sized = [(*which, key) for which, key in product(curves.SIZES, captioners)]
+    names = [about["name"] for about in captioners.values()]
+    changed = (["attribute", "captioner"], product(ATTRIBUTES, names), partial(_changed, what))
+    studies = {  # record, keys, values of the keys that are wanted, what measures them
+        "intervals": ("calibration", intervals.KEYS, intervals.wanted(corpora), intervals.measure),
+        "fifths": ("calibration", intervals.FIFTHS, fifths, intervals.measure_fifths),
+        "grid": ("calibration", list(grid.Setting._fields), synthetic, grid.measure),
+        "curves": ("learning", ["images", "attribute", "captioner"], sized, _curve),
+        "length": ("learning", *changed),
+        "objects": ("learning", *changed),
     }
     if what not in studies:
         raise RelicError(f"relic calibrate {what}", expected=", ".join(studies))
     record, keys, wanted, measure = studies[what]
-    return extend(record, what, list(keys), wanted, measure)
+    exists = (home(record) / f"{what}.csv").exists()
+    done = read_table(record, what) if exists else pd.DataFrame(columns=keys)
+    known = set(done[keys].itertuples(index=False, name=None))
+    for each in tqdm([each for each in wanted if each not in known], unit="corpus"):
+        new = measure(*each)
+        done = new if done.empty else pd.concat([done, new], ignore_index=True)
+        write_record(record, what, done)
+        for function in vars(inputs).values():  # what runs share is kept, for corpora now done with
+            if hasattr(function, "cache_clear"):
+                function.cache_clear()
+    return done
 
 
 def _curve(images: str, attribute: str, captioner: str) -> pd.DataFrame:
@@ -57,26 +70,6 @@ def _curve(images: str, attribute: str, captioner: str) -> pd.DataFrame:
 def _changed(part: str, attribute: str, name: str) -> pd.DataFrame:
     keys = {about["name"]: key for key, about in captioner_files().items()}
     return MEASURES[part](curves.real(attribute), [keys[name]])
-
-
-def extend(
-    record: str, part: str, keys: list[str], wanted: Iterable[tuple], measure: Callable
-) -> pd.DataFrame:
-    """Measure what the record lacks, and write it whole after each, so that a kill loses one.
-
-    `wanted`: values of `keys`, which `measure` takes. One process a record.
-    """
-    exists = (home(record) / f"{part}.csv").exists()
-    done = read_table(record, part) if exists else pd.DataFrame(columns=keys)
-    known = set(done[keys].itertuples(index=False, name=None))
-    for each in tqdm([each for each in wanted if each not in known], unit="corpus"):
-        new = measure(*each)
-        done = new if done.empty else pd.concat([done, new], ignore_index=True)
-        write_record(record, part, done)
-        for function in vars(inputs).values():  # what runs share is kept, for corpora now done with
-            if hasattr(function, "cache_clear"):
-                function.cache_clear()
-    return done
 
 
 def serve(part: str, corpus: AnyCorpus, seeds: Iterable[int] = PAPER_SEEDS) -> pd.DataFrame:

@@ -5,6 +5,7 @@ of the complete files keep as many as an image of that file has, drawn at random
 measured again: the same images, the same splits, the same classifier.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -33,24 +34,16 @@ def thinned(corpus: Corpus, depths: pd.Series, seed: int = 0) -> Corpus:
     return replace(corpus, human=corpus.human[kept].reset_index(drop=True), reload=None)
 
 
-def thinning(
-    corpus: Corpus, classifier: str = "linear", seeds: tuple[int, ...] = PAPER_SEEDS
-) -> pd.DataFrame:
-    """LIC_D by captioner with all five captions, and thinned; their difference with its interval."""
+def thinning(corpus: Corpus, seeds: Sequence[int] = PAPER_SEEDS) -> pd.DataFrame:
+    """LIC_D (linear) by captioner with all five captions, and thinned; their difference with its interval."""
     full, depths = complete_only(corpus)
-    thin, rows = thinned(full, depths), []
-    five, fewer = (_lic_data(each, classifier, seeds) for each in (full, thin))
-    for captioner in full.captioners:
-        rho = shared(corpus.attribute.ratio)
-        apart = estimate(fewer[captioner] - five[captioner], rho).interval()
-        means = five[captioner].mean(), fewer[captioner].mean()
-        rows.append((captioner, classifier, *means, *apart, len(seeds), len(full.covered)))
-    columns = "captioner classifier five thinned difference low high seeds images".split()
-    table = pd.DataFrame(rows, columns=columns)
-    return table.assign(**{"captions an image": float(thin.depth.mean())})
-
-
-def _lic_data(corpus: Corpus, classifier: str, seeds) -> pd.Series:
-    """LIC_D by captioner and seed: the mean over the five caption numbers."""
-    human = runs(corpus, classifier=classifier, seeds=seeds, sides=["human"]).frame
-    return human.groupby(["captioner", "seed"])["score"].mean()
+    thin = thinned(full, depths)
+    human = [runs(each, seeds=seeds, sides=["human"]).frame for each in (full, thin)]
+    five, fewer = (each.pivot_table("score", "seed", "captioner") for each in human)
+    table = pd.DataFrame({"classifier": "linear", "five": five.mean(), "thinned": fewer.mean()})
+    apart, rho = fewer - five, shared(corpus.attribute.ratio)
+    ends = [estimate(apart[name], rho).interval() for name in table.index]
+    table[["difference", "low", "high"]] = ends
+    table = table.assign(seeds=len(seeds), images=len(full.covered))
+    table["captions an image"] = float(thin.depth.mean())
+    return table.loc[full.captioners].reset_index()

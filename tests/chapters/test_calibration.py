@@ -1,94 +1,22 @@
-"""Null checks and calibration: frames worked out by hand, a study that survives a kill, the record."""
+"""Calibration: frames worked out by hand, a study that survives a kill, the record."""
 
 import os
 import subprocess
 import sys
 import time
-from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom
 
 from relic import paths
-from relic.chapters.calibration import figures, grid, intervals, nulls
+from relic.chapters.calibration import grid, intervals
 from relic.chapters.studies import calibrate
 from relic.data.planted import PlantedCaptioner, bayes_score, planted_corpus
 from relic.errors import RelicError
-from relic.judge.stats import shared
 from relic.records.tables import read_table
 
-TINY, SEEDS = 220, (0, 1)
-T1, T2, T3 = 12.7062, 4.30265, 3.18245  # t at 97.5 % with 1, 2 and 3 degrees of freedom
-
-
-# Runs by hand
-
-
-def frame(scores: dict[tuple, list[float]], **options) -> SimpleNamespace:
-    """Runs from (captioner, side, caption) to scores by seed."""
-    rows = [
-        {
-            "corpus": "COCO captions", "attribute": "gender", "classifier": "linear", "encoder": "",
-            "recipe": "C=0.1", "batching": "", "split": "paired", "captioner": captioner, "side": side,
-            "caption_index": index, "seed": seed, "score": score, "accuracy": score + 20,
-            "auc": score + 21, "n_test": 100,
-        }
-        | options
-        for (captioner, side, index), values in scores.items()
-        for seed, score in enumerate(values)
-    ]  # fmt: skip
-    return SimpleNamespace(frame=pd.DataFrame(rows))
-
-
-TWO = {("nic", "human", 0): [10.0, 12.0], ("nic", "human", 1): [14.0, 12.0]}
-
-
-def test_one_human_caption_against_the_others():
-    """Caption 1 less caption 2: −4 and 0, mean −2; caption 2 the reverse. s = 2√2."""
-    zeros = nulls.human_zero(frame(TWO))
-    assert zeros["lic"].tolist() == [-2.0, 2.0]
-    assert zeros[["caption", "words of"]].to_numpy().tolist() == [[1, "NIC"], [2, "NIC"]]
-    assert zeros["high"][1] == pytest.approx(
-        2 + T1 * 8**0.5 * (1 / 2 + shared(0.443)) ** 0.5, abs=1e-3
-    )
-    assert nulls.misses(zeros) == 0
-    sure = {("nic", "human", 0): [10.0, 10.1, 9.9], ("nic", "human", 1): [14.0, 14.1, 13.8]}
-    assert nulls.misses(nulls.human_zero(frame(sure))) == 2
-
-
-def test_one_human_caption_alone_is_refused():
-    with pytest.raises(RelicError, match="no other"):
-        nulls.human_zero(frame({("nic", "human", 0): [10.0, 12.0]}))
-
-
-def test_pairing_removes_what_both_share():
-    """LIC_M is LIC_D plus one in every split: paired, nothing is left to vary."""
-    lic = pd.DataFrame({"captioner": "NIC", "seed": [0, 1, 2], "lic_model": [31.0, 35, 39],
-                        "lic_data": [30.0, 34, 38], "lic": [1.0, 1, 1], "ratio": 1.0})  # fmt: skip
-    row = nulls.pairing(lic).iloc[0]
-    assert row["paired"] == pytest.approx(0)
-    # each side: s = 4, error 4·√(1/3 + 4/9); together √2 times that, t with 4 degrees of freedom
-    assert row["as if independent"] == pytest.approx(
-        2 * 2.77645 * 2**0.5 * 4 * (7 / 9) ** 0.5, abs=1e-3
-    )
-
-
-def test_pairing_of_two_captioners():
-    """Both rise by the same from split to split: their difference does not vary."""
-    lic = pd.DataFrame({"captioner": ["NIC"] * 3 + ["SAT"] * 3, "seed": [0, 1, 2] * 2,
-                        "lic_data": 30.0, "lic": [2.0, 4, 9, 1, 3, 8], "ratio": 1.0})  # fmt: skip
-    found = nulls.pairing(lic.assign(lic_model=lic["lic"] + 30)).set_index("captioner")
-    assert found.loc["NIC − SAT", "ratio"] == pytest.approx(0)
-    assert found.loc["NIC", "ratio"] == pytest.approx(1)  # LIC_D does not vary
-
-
-def test_scores_on_captions_met_before_are_the_rest():
-    """Of 100 test captions 25 are new and score 40; all score 34, so the others score 32."""
-    runs = frame({("nic", "model", 0): [34.0]}, n_unseen=25, unseen_score=40.0)
-    (row,) = nulls.met_before(runs).to_dict("records")
-    assert (row["met before, %"], row["score, new"], row["score, met before"]) == (75, 40, 32)
+T2, T3 = 4.30265, 3.18245  # t at 97.5 % with 2 and 3 degrees of freedom
 
 
 # The study of the intervals
@@ -97,7 +25,7 @@ def test_scores_on_captions_met_before_are_the_rest():
 def found_rows(lic: list[float], std: float = 1.0, **options) -> pd.DataFrame:
     """Rows of a study from estimates by corpus, the same for every number of splits."""
     each = {f"lic_{n}": lic for n in intervals.SPLITS} | {f"std_{n}": std for n in intervals.SPLITS}
-    each |= {"lead_10": lic, "lead_std_10": std, "lic_folds": lic, "jackknife": std}
+    each |= {"lead_10": lic, "lead_std_10": std}
     about = {"size": "race", "ratio": "race", "gain": 0.0, "true_lic": 0.0}
     return pd.DataFrame(about | {"corpus_seed": range(len(lic))} | each | options)
 
@@ -158,17 +86,7 @@ def test_a_summary_counts_all_settings():
     held = intervals.held(both.reset_index(drop=True))
     three = intervals.summary(held, 1).set_index("interval").loc["3 splits, 1/J + 1/9"]
     assert (three["least"], three["greatest"], three["holds the mean"]) == (75, 100, 87.5)
-    assert (three["estimates"], three["fits"]) == (8, 3)
-
-
-def test_pooling_averages_the_variance_of_a_corpus():
-    """Standard deviations 1 and 7 of one corpus: variance 25 for both."""
-    rows = pd.concat([found_rows([0.0]), found_rows([0.0], std=7.0, gain=0.5)], ignore_index=True)
-    table = intervals.coverage(intervals.held(rows), ["gain"]).set_index("interval")
-    pooled = table.loc["10 splits, pooled, 1/J + ρ", "width"]
-    assert pooled.tolist() == pytest.approx(
-        [2 * 2.26216 * ((1 / 10 + 4 / 27) * 25) ** 0.5] * 2, rel=1e-5
-    )
+    assert three["estimates"] == 8
 
 
 def test_our_interval_is_what_the_record_asks_for():
@@ -185,14 +103,13 @@ def test_our_interval_is_what_the_record_asks_for():
 TINY_STUDY = {size: {"gender": 260, "race": 900, "even": 260, "uneven": 900} for size in ("race", "gender")}  # fmt: skip
 
 
-def test_a_corpus_has_three_gains_and_every_fifth_the_jackknife(monkeypatch):
+def test_a_corpus_has_three_gains_and_every_fifth_forty_splits(monkeypatch):
     monkeypatch.setattr(intervals, "IMAGES", TINY_STUDY)
     plain, many = (intervals.measure("race", "gender", seed) for seed in (20_001, 20_004))
     assert plain["true_lic"].tolist() == sorted(plain["true_lic"])
     assert plain["true_lic"].iloc[0] == 0
-    assert plain[["lic_40", "jackknife"]].isna().all(axis=None)
-    assert many[["lic_40", "lic_folds", "jackknife"]].notna().all(axis=None)
-    assert many["jackknife"].gt(0).all()
+    assert plain["lic_40"].isna().all()
+    assert many[["lic_40", "lead_std_40"]].notna().all(axis=None)
     even = intervals.measure("race", "even", 20_004)  # gender's corpus with images left out
     assert even["true_lic"].equals(many["true_lic"])
     assert even["lic_40"].isna().all()
@@ -257,10 +174,9 @@ def test_a_wordy_captioner_says_more_of_the_same_and_others_stay_as_they_were():
 
 
 def test_a_wordy_captioner_without_gain_has_lic_as_written_and_hardly_at_the_same_length():
-    table = grid.length_table(read_table("calibration", "grid")).query(
-        "gain == 0 and sentences == 3"
-    )
-    found = table.set_index("length")
+    recorded = read_table("calibration", "grid").query("score == 'plain' and sentences == 3")
+    part = grid.at_base(recorded, *grid.LENGTH, "length").query("gain == 0")
+    found = grid.bias_table(part, ["length"]).set_index("length")
     assert found["true LIC"].eq(0).all()
     assert found.loc[grid.AS_WRITTEN, "low"] > 2
     assert found.loc[grid.SAME, "high"] < 1
@@ -364,24 +280,3 @@ def test_grid_goes_on_where_it_stopped(tmp_path, monkeypatch):
 def test_calibrate_refuses_what_it_does_not_know(options, words):
     with pytest.raises(RelicError, match=words):
         calibrate(**options)
-
-
-# Figures
-
-
-def test_truth_figure_draws_the_intervals():
-    table = pd.DataFrame({"gain": [0.0, 1], "true LIC": [0.0, 5], "LIC": [-0.1, 3],
-                          "bias": [-0.1, -2], "low": [-0.5, -2.5], "high": [0.3, np.nan]})  # fmt: skip
-    axes = figures.truth_figure(table)
-    (segments,) = [c.get_segments() for c in axes.collections]
-    assert segments[0][:, 1].tolist() == pytest.approx([-0.5, 0.3])
-    assert [text.get_text() for text in axes.texts] == ["gain 0", "gain 1"]
-
-
-def test_bias_figure_has_a_panel_a_factor_and_a_line_a_gain():
-    table = pd.DataFrame({"images": [500, 4000] * 2, "gain": [0.0, 0, 1, 1], "bias": [0, 0, -2, -1],
-                          "low": -3.0, "high": 1.0})  # fmt: skip
-    axes = figures.bias_figure({"images": table, "one": table, "another": table})
-    assert sum(panel.get_visible() for panel in axes.figure.axes) == 3
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["500", "4k"]
-    assert axes.get_legend_handles_labels()[1] == ["gain 0", "gain 1"]

@@ -18,15 +18,14 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from relic.chapters.learning.fits import Rows, halves, texts
 from relic.chapters.learning.scores import PARTS
-from relic.chapters.learning.sensitivity import AS_WRITTEN, SAME, cut
+from relic.chapters.learning.sensitivity import AS_WRITTEN, SAME, shortened
 from relic.data.planted import PlantedCaptioner, PlantedCorpus, channel, planted_corpus
 from relic.errors import RelicError
 from relic.judge.lic import lic_table
 from relic.judge.stats import estimate
-from relic.measure.classifiers.base import RECIPES
-from relic.measure.runs import Run, describe, fit, held_out_temperature, prepare
+from relic.measure.classifiers.base import RECIPES, classifier
+from relic.measure.runs import Material, Run, describe, held_out_temperature, prepare
 from relic.measure.score import lic_score
 
 FRESH = 6000  # images of the draw that tests
@@ -96,38 +95,39 @@ def measure(*values, fresh: int = FRESH) -> pd.DataFrame:
     draw, seed = partial(planted_corpus, "gender", captioners=captioners), setting.corpus_seed
     corpus = draw(images=setting.images, seed=seed)
     other = draw(images=fresh, seed=FRESH_SEED + seed)
-    scores, rows = _cut_scores if setting.length == SAME else _scores, []
-    for side in ("model", "human"):
-        run = describe(corpus, "planted", setting.classifier, side=side, recipe=setting.recipe)
-        rows += [vars(run) | row for row in scores(corpus, other, run)]
-    frame = pd.DataFrame(rows)
-    tables = [lic_table(part).assign(score=name) for name, part in frame.groupby("by", sort=False)]
+    one = partial(describe, corpus, "planted", setting.classifier, recipe=setting.recipe)
+    runs, rows = [one(side="model"), one(side="human")], []
+    learned, tested = (_read(each, runs, setting.length) for each in (corpus, other))
+    for run, here, there in zip(runs, learned, tested, strict=True):
+        model = classifier(run.classifier, **run.options)
+        model.fit(here.train, here.train_classes, run.seed)
+        logits = model.logits(there.train + there.test)
+        classes = np.concatenate([there.train_classes, there.images["y"]])
+        about = vars(run) | {"n_train": len(here.train), "n_test": len(classes)}
+        factors = SHARPNESS | {"scaled": 1 / held_out_temperature(run, here)}
+        for name, factor in factors.items():
+            score = lic_score(expit(logits * factor), classes)
+            rows.append(about | {"by": name, "score": score})
+    groups = pd.DataFrame(rows).groupby("by", sort=False)
+    tables = [lic_table(part).assign(score=name) for name, part in groups]
     truth = corpus.true_lic("planted")
     true = {"true_model": truth.lic_model, "true_data": truth.lic_data, "true_lic": truth.lic}
     about = setting._asdict() | {"n_train": rows[0]["n_train"]}
     return pd.concat(tables)[["score", *PARTS]].assign(**about, **true)
 
 
-def _scores(corpus: PlantedCorpus, fresh: PlantedCorpus, run: Run) -> list[dict]:
-    """Train on one corpus, score on all balanced images of the other, plain and otherwise."""
-    model, here = fit(corpus, run)
-    there = prepare(fresh, run)
-    classes = np.concatenate([there.train_classes, there.images["y"]])
-    logits = model.logits(there.train + there.test)
-    factors = SHARPNESS | {"scaled": 1 / held_out_temperature(run, here)}
-    scores = {name: lic_score(expit(logits * k), classes) for name, k in factors.items()}
-    sizes = {"n_train": len(here.train), "n_test": len(classes)}
-    return [{"by": name, "score": score, **sizes} for name, score in scores.items()]
-
-
-def _cut_scores(corpus: PlantedCorpus, fresh: PlantedCorpus, run: Run) -> list[dict]:
-    """The plain score of the linear classifier where an image's two captions are as long."""
-    said = [getattr(cut(texts(c, "planted", indices=[0])), run.side)[0] for c in (corpus, fresh)]
-    train = pd.concat({0: halves(corpus, "planted", 0)[0]})  # by corpus: both number their images
-    test = pd.concat({1: pd.concat(halves(fresh, "planted", 0))})
-    (p,) = Rows(pd.concat(said, keys=[0, 1])).guesses(train, test.index)
-    sizes = {"n_train": len(train), "n_test": len(test)}
-    return [{"by": "plain", "score": lic_score(p, test.to_numpy()), **sizes}]
+def _read(corpus: PlantedCorpus, runs: list[Run], length: str) -> list[Material]:
+    """What the classifier of each side reads: the same images in the same order."""
+    both = [prepare(corpus, run) for run in runs]
+    if length == AS_WRITTEN:
+        return both
+    return [
+        ours._replace(
+            train=list(map(shortened, ours.train, theirs.train)),
+            test=list(map(shortened, ours.test, theirs.test)),
+        )
+        for ours, theirs in (both, both[::-1])
+    ]
 
 
 @cache
@@ -160,33 +160,13 @@ def at_base(grid: pd.DataFrame, *varying: str) -> pd.DataFrame:
 
 def bias_table(part: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Mean LIC, true LIC and the bias of LIC and its parts; intervals over corpora, if several."""
-    part = part.assign(
-        bias=part["lic"] - part["true_lic"],
-        bias_model=part["lic_model"] - part["true_model"],
-        bias_data=part["lic_data"] - part["true_data"],
-    )
-    columns = {
-        "corpora": ("corpus_seed", "size"),
-        "training captions": ("n_train", lambda each: round(each.mean())),
-        "true LIC": ("true_lic", "mean"),
-        "LIC": ("lic", "mean"),
-        "bias": ("bias", "mean"),
-        "low": ("bias", lambda each: estimate(each, shared=0).interval().low),
-        "high": ("bias", lambda each: estimate(each, shared=0).interval().high),
-        "bias of LIC_M": ("bias_model", "mean"),
-        "bias of LIC_D": ("bias_data", "mean"),
-    }
-    return part.groupby(by, observed=True).agg(**columns).reset_index()
-
-
-def length_table(grid: pd.DataFrame) -> pd.DataFrame:
-    """LIC of wordy captioners, as written and at the same length, beside the true LIC."""
-    part, by = at_base(grid, *LENGTH, "length"), ["gain", *LENGTH, "length"]
-    table = bias_table(part[part["score"] == "plain"], by)
-    words = frozenset(planted_corpus("gender", images=100).vocabularies["planted_none"])
-    pairs = zip(table["gain"], table["sentences"], strict=True)
-    whole = np.array([whole_bayes(*pair, words) for pair in pairs]) - whole_bayes(0.0, 1, words)
-    table["true LIC of the whole text"] = whole
-    table[["low", "high"]] = table[["low", "high"]].add(table["true LIC"], axis=0)  # of LIC
-    shown = ["LIC", "low", "high", "true LIC", "true LIC of the whole text", "corpora"]
-    return table[[*by, *shown]]
+    sides = {"bias of LIC_M": part["lic_model"] - part["true_model"]}
+    sides["bias of LIC_D"] = part["lic_data"] - part["true_data"]
+    part = part.assign(bias=part["lic"] - part["true_lic"], **sides)
+    groups = part.groupby(by, observed=True)
+    table = groups.size().to_frame("corpora")
+    table["training captions"] = groups["n_train"].mean().round().astype(int)
+    table[["true LIC", "LIC"]] = groups[["true_lic", "lic"]].mean()
+    ends = [estimate(each, shared=0).interval() for _, each in groups["bias"]]
+    table[["bias", "low", "high"]] = ends
+    return table.join(groups[list(sides)].mean()).reset_index()

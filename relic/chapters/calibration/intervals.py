@@ -6,12 +6,13 @@ Sizes are those of race and gender (images of class 1), class ratios 1 : 2.2 (th
 *estimand* is LIC of this classifier trained on so many images, averaged over training sets and
 images: in a setting, the mean of all corpora's estimates. A row a corpus and gain in
 `results/calibration/intervals.csv`: means and standard deviations over the first 3, 10 and 40 splits
-of LIC and of its lead over the captioner without gain, and of some corpora the ten-fold estimate with
-its jackknife error. `fifths.csv` has real captions, five disjoint parts of the images at a time.
+of LIC and of its lead over the captioner without gain. Two columns more are of a candidate not taken,
+ten folds with a jackknife error. `fifths.csv` has real captions, five disjoint parts of the images at a time.
 """
 
 from dataclasses import replace
-from itertools import combinations_with_replacement
+from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -19,23 +20,23 @@ from scipy.special import stdtrit
 from scipy.stats import binomtest
 
 from relic.chapters.learning.curves import real
-from relic.chapters.learning.fits import Rows, class_mean, texts
-from relic.data.corpus import Corpus
+from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.data.planted import CAPTIONERS, planted_corpus
 from relic.judge.stats import NADEAU_BENGIO, shared
 from relic.measure.inputs import Reading, usable_labels
-from relic.measure.score import lic_score
-from relic.measure.splits import split
+from relic.measure.runs import train
 
 GAINS = (0.0, 0.5, 1.5)
 PLANTED = tuple(replace(CAPTIONERS[0], key=f"gain {g:g}", gain=g) for g in GAINS)
 IMAGES = {"race": {"gender": 3550, "race": 10_950, "even": 3550, "uneven": 15_500}}
 IMAGES["gender"] = {"gender": 10_700, "race": 33_000}
-CORPORA = {"race": 500, "gender": 150}  # of each class ratio
+CORPORA, THINNED = (
+    500,
+    150,
+)  # of race size: of a class ratio, of one that is made by leaving images out
 FIRST_SEED = 20_000
-THINNED = 150  # corpora of each class ratio that is made by leaving images out
-MANY = {"race": 470, "gender": 230}  # every fifth of so many has forty splits and the jackknife
-SPLITS, FOLDS = (3, 10, 40), 10
+MANY = {"race": 470, "gender": 230}  # every fifth of so many has forty splits
+SPLITS = (3, 10, 40)
 KEYS = ["size", "ratio", "corpus_seed"]
 SETTING = ["size", "class ratio", "gain"]
 RATIOS = {"gender": "1 : 2.2", "race": "1 : 9", "even": "1 : 1", "uneven": "1 : 9, gender's words"}
@@ -46,6 +47,11 @@ WAYS = {  # what splits share beside 1/J, by the ratio of the classes
     "1/J + 1/4": lambda ratio: 1 / 4 + 0 * ratio,
     "1/J + ρ": shared,
 }
+CANDIDATES = {  # of what, splits, splits that count, what they share
+    f"{n} splits, {way}": ("lic", n, n, more) for n, (way, more) in product(SPLITS, WAYS.items())
+}
+CANDIDATES["40 splits, 1/10 + ρ"] = ("lic", 40, 10, shared)
+CANDIDATES["lead, 10 splits, 1/J + ρ"] = ("lead", 10, 10, shared)
 OURS, FORMER = "10 splits, 1/J + ρ", "10 splits, 1/J + 1/9"
 PARTS, PARTITIONS = 5, 4  # of the real images
 FIFTHS = ["attribute", "captioner", "partition"]
@@ -54,12 +60,13 @@ FIFTHS = ["attribute", "captioner", "partition"]
 def wanted(corpora: int = 0) -> list[tuple]:
     """Values of `KEYS`, the settings in turn; `corpora` of race size and class ratio."""
     found = []
-    for number in range(corpora or CORPORA["race"]):
-        done, due = (n * CORPORA["gender"] // CORPORA["race"] for n in (number, number + 1))
-        planted = ["gender", "race"]
-        found += [("race", name, FIRST_SEED + number) for name in planted]
-        found += [("gender", name, FIRST_SEED + number) for name in planted if done < due]
-        found += [("race", n, FIRST_SEED + number) for n in ("even", "uneven") if number < THINNED]
+    for number in range(corpora or CORPORA):
+        settings = [("race", "gender"), ("race", "race")]
+        if number % 10 in (3, 6, 9):  # gender is larger: three of ten
+            settings += [("gender", "gender"), ("gender", "race")]
+        if number < THINNED:
+            settings += [("race", "even"), ("race", "uneven")]
+        found += [(*setting, FIRST_SEED + number) for setting in settings]
     return found
 
 
@@ -68,28 +75,19 @@ def measure(size: str, ratio: str, corpus_seed: int) -> pd.DataFrame:
     planted, images = ratio in ("gender", "race"), IMAGES[size][ratio]
     attribute = ratio if planted else "gender"
     corpus = planted_corpus(attribute, images=images, seed=corpus_seed, captioners=PLANTED)
+    if not planted:
+        labels = usable_labels(corpus, Reading("model", PLANTED[0].key), "paired", 0, 0)
+        corpus = replace(corpus, labels=thinned(labels, CLASSES[ratio]))
     many = planted and corpus_seed % 5 == 4 and corpus_seed < FIRST_SEED + MANY[size]
-    rows, reading = captions_of(corpus), Reading("model", PLANTED[0].key)
-    labels = usable_labels(corpus, reading, "paired", 0, 0)
-    labels = labels if planted else thinned(labels, CLASSES[ratio])
-    lic = pd.DataFrame(by_split(labels, rows, SPLITS[-1 if many else -2]))
+    lic = by_split(corpus, corpus.captioners, SPLITS[-1 if many else -2])
     table = pd.DataFrame({"gain": GAINS, "true_lic": [corpus.true_lic(p.key).lic for p in PLANTED]})
-    lead = lic.sub(lic[0], axis=0)
     for n in SPLITS:
-        enough = n if len(lic) >= n else 0  # no splits: no number
-        for prefix, each in (("", lic), ("lead_", lead)):
-            table[f"{prefix or 'lic_'}{n}"] = each[:enough].mean()
-            table[f"{prefix}std_{n}"] = each[:enough].std()
-    folds, error = jackknife(corpus.labels, rows, corpus_seed) if many else (np.nan, np.nan)
-    about = dict(zip(KEYS, (size, ratio, corpus_seed), strict=True))
-    return table.assign(**about, lic_folds=folds, jackknife=error)
-
-
-def captions_of(corpus: Corpus) -> list[Rows]:
-    """Each captioner's captions, then the human ones, which all captioners share."""
-    first, *others = corpus.captioners
-    said = [texts(corpus, first), *(texts(corpus, key, indices=()) for key in others)]
-    return [Rows(each) for side in (*(s.model for s in said), said[0].human) for each in side]
+        enough = lic[: n if len(lic) >= n else 0]  # no splits: no number
+        lead = enough - enough[:, :1]
+        for name, spread, each in (("lic", "std", enough), ("lead", "lead_std", lead)):
+            columns = pd.DataFrame(each)
+            table[f"{name}_{n}"], table[f"{spread}_{n}"] = columns.mean(), columns.std()
+    return table.assign(**dict(zip(KEYS, (size, ratio, corpus_seed), strict=True)))
 
 
 def thinned(labels: pd.Series, ratio: float) -> pd.Series:
@@ -99,56 +97,26 @@ def thinned(labels: pd.Series, ratio: float) -> pd.Series:
     return labels[labels.groupby(labels).cumcount() < kept]
 
 
-def by_split(labels: pd.Series, rows: list[Rows], splits: int, captioners: int = 3) -> np.ndarray:
-    """LIC of each captioner on each paired split; human captions come after the captioners' rows."""
-    scores = []
+def by_split(corpus: Corpus, captioners: list[str], splits: int) -> np.ndarray:
+    """LIC of captioners, which share their human captions, on each paired split."""
+    lic = []
     for seed in range(splits):
-        both = split(labels, "paired", seed)
-        train, y = labels.loc[both.train], labels.loc[both.test].to_numpy()
-        guesses = [each.guesses(train, both.test)[0] for each in rows]
-        scores.append([lic_score(p, y) for p in guesses])
-    return _minus_human(np.array(scores), captioners)
-
-
-def _minus_human(scores: np.ndarray, captioners: int = 3) -> np.ndarray:
-    """The captioners' scores less the mean of the human captions', which come after them."""
-    return scores[..., :captioners] - scores[..., captioners:].mean(axis=-1, keepdims=True)
-
-
-def jackknife(labels: pd.Series, rows: list[Rows], seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ten-fold LIC over all labelled images, and its delete-a-group jackknife error with retraining.
-
-    Training is balanced: all of class 1 and the first as many of class 0, in one random order; a test
-    fold is scored as the mean of its classes. Leaving out group g retrains every other fold without g;
-    what is trained without g and h serves both, so 45 fits are added to ten.
-    """
-    labels = labels.iloc[np.random.default_rng([seed, 17]).permutation(len(labels))]
-    fold = labels.groupby(labels).cumcount() % FOLDS
-    # [left out beside the tested one, tested]; on the diagonal the tested one alone
-    scores = np.zeros((FOLDS, FOLDS, len(rows)))
-    for out in combinations_with_replacement(range(FOLDS), 2):
-        kept, tests = labels[~fold.isin(out)], [labels[fold == group] for group in out]
-        ones = kept[kept == 1]
-        train = pd.concat([ones, kept[kept == 0].iloc[: len(ones)]])
-        for at, each in enumerate(rows):
-            guesses = each.guesses(train, *(test.index for test in tests))
-            found = [class_mean(p, t.to_numpy()) for p, t in zip(guesses, tests, strict=True)]
-            scores[out[1], out[0], at], scores[out[0], out[1], at] = found
-    whole = scores.diagonal().T  # a row a fold
-    replicates = _minus_human((scores.sum(axis=1) - whole) / (FOLDS - 1))
-    spread = ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)
-    return _minus_human(whole.mean(axis=0)), np.sqrt((FOLDS - 1) / FOLDS * spread)
+        one = partial(train, corpus, seed=seed)
+        human = [one(captioners[0], side="human", caption_index=k) for k in range(HUMAN_CAPTIONS)]
+        lic_data = np.mean([each.scores["score"] for each in human])
+        lic.append([one(name).scores["score"] - lic_data for name in captioners])
+    return np.array(lic)
 
 
 def measure_fifths(attribute: str, captioner: str, partition: int) -> pd.DataFrame:
     """A row a fifth of the images, which are independent samples: LIC's mean and spread over ten splits."""
     corpus, rng = real(attribute), np.random.default_rng([99, partition])
-    rows = [Rows(each) for side in texts(corpus, captioner) for each in side]
     labels = usable_labels(corpus, Reading("model", captioner), "paired", 0, 0)
     part = pd.Series(0, index=labels.index)
     for own in (labels.index[labels == value] for value in (0, 1)):
         part.loc[rng.permutation(own)] = np.arange(len(own)) % PARTS
-    lic = [by_split(labels[part == number], rows, 10, 1) for number in range(PARTS)]
+    parts = [replace(corpus, labels=labels[part == number]) for number in range(PARTS)]
+    lic = [by_split(each, [captioner], 10) for each in parts]
     means = [(number, each.mean(), each.std(ddof=1)) for number, each in enumerate(lic)]
     about = dict(zip(FIFTHS, (attribute, captioner, partition), strict=True))
     return pd.DataFrame(means, columns=["part", "lic_10", "std_10"]).assign(**about)
@@ -183,41 +151,28 @@ def calibrated(rows: pd.DataFrame, by: tuple = ("class ratio",)) -> pd.DataFrame
     return table.drop(columns="n").reset_index()
 
 
-def candidates(ratio: pd.Series) -> dict[str, tuple[str, str, pd.Series | float, int, int]]:
-    """Name: columns of the mean and the spread, factor of its square, degrees of freedom, fits.
-
-    `ratio`: of the classes, corpus by corpus. A fit is one classifier on one split.
-    """
-    found, rho = {}, shared(ratio)
-    for n in SPLITS:
-        for way, more in WAYS.items():
-            found[f"{n} splits, {way}"] = (f"lic_{n}", f"std_{n}", 1 / n + more(ratio), n - 1, n)
-        found[f"{n} splits, pooled, {way}"] = (f"lic_{n}", f"pooled_{n}", 1 / n + rho, n - 1, n)
-    found["40 splits, 1/10 + ρ"] = ("lic_40", "std_40", 1 / 10 + rho, 9, 40)
-    found["lead, 10 splits, 1/J + ρ"] = ("lead_10", "lead_std_10", 1 / 10 + rho, 9, 10)
-    found["ten folds, jackknife"] = ("lic_folds", "jackknife", 1.0 + 0 * ratio, FOLDS - 1, 55)
-    return found
-
-
 def held(rows: pd.DataFrame) -> pd.DataFrame:
-    """Every interval of every candidate.
+    """Every interval of every candidate; what `coverage` averages is in percent.
 
     `off`: distance from the estimand in units of the interval's reach, so it holds it up to 1.
     """
     rows = rows.assign(**{"class ratio": rows["ratio"].map(RATIOS)})
-    rows[["mean_lic", "mean_lead"]] = rows.groupby(SETTING)[["lic_10", "lead_10"]].transform("mean")
-    for n in SPLITS:
-        squares = (rows[f"std_{n}"] ** 2).groupby([rows[key] for key in KEYS])
-        rows[f"pooled_{n}"] = np.sqrt(squares.transform("mean"))
-    parts = []
-    for name, (mean, spread, factor, df, fits) in candidates(rows["ratio"].map(CLASSES)).items():
-        part, quantity = rows[rows[mean].notna()], mean.split("_")[0]
-        part = part[part["gain"] > 0] if quantity == "lead" else part
-        reach = stdtrit(df, 0.975) * np.sqrt(factor[part.index]) * part[spread]
-        more = {"above": part[mean] > reach, "width": 2 * reach}
-        for column, target in (("off", f"mean_{quantity}"), ("off_true", "true_lic")):
-            more[column] = (part[mean] - part[target]).abs() / reach
-        parts.append(part[SETTING].assign(interval=name, fits=fits, **more))
+    estimands = rows.groupby(SETTING)[["lic_10", "lead_10"]].transform("mean")
+    ratio, parts = rows["ratio"].map(CLASSES), []
+    for name, (quantity, n, count, more) in CANDIDATES.items():
+        spread = f"std_{n}" if quantity == "lic" else f"lead_std_{n}"
+        kept = rows[f"{quantity}_{n}"].notna() & ((quantity == "lic") | (rows["gain"] > 0))
+        part, estimand = rows[kept], estimands.loc[kept, f"{quantity}_10"]
+        mean, error = part[f"{quantity}_{n}"], 1 / count + more(ratio[kept])
+        reach = stdtrit(count - 1, 0.975) * np.sqrt(error) * part[spread]
+        off = (mean - estimand).abs() / reach
+        found = {
+            "holds the mean": 100 * (off <= 1),
+            "above 0": 100 * (mean > reach),
+            "holds the true LIC": 100 * ((mean - part["true_lic"]).abs() <= reach),
+            "width": 2 * reach,
+        }
+        parts.append(part[SETTING].assign(interval=name, off=off, **found))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -227,23 +182,14 @@ def coverage(intervals: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     `above 0`: how often amplification is found (without gain: falsely). `width at 95 %`: had each
     interval been scaled so that 95 % of them hold the estimand.
     """
-    rows, names = [], ["interval", *by]
-    for values, part in intervals.groupby(names, sort=False):
-        hits, width = int((part["off"] <= 1).sum()), part["width"].mean()
-        low, high = binomtest(hits, len(part)).proportion_ci()  # Clopper & Pearson 1934
-        row = {
-            "holds the mean": 100 * hits / len(part),
-            "low": 100 * low,
-            "high": 100 * high,
-            "above 0": 100 * part["above"].mean(),
-            "holds the true LIC": 100 * (part["off_true"] <= 1).mean(),
-            "width": width,
-            "width at 95 %": width * part["off"].quantile(0.95),
-            "estimates": len(part),
-            "fits": part["fits"].iloc[0],
-        }
-        rows.append(dict(zip(names, values, strict=True)) | row)
-    return pd.DataFrame(rows)
+    groups = intervals.groupby(["interval", *by], sort=False)
+    table = groups[["holds the mean", "above 0", "holds the true LIC", "width"]].mean()
+    hits = (groups["off"].agg(lambda off: (off <= 1).sum()), groups.size())
+    ends = [binomtest(int(k), int(n)).proportion_ci() for k, n in zip(*hits, strict=True)]
+    for at, end in ((1, "low"), (2, "high")):  # Clopper & Pearson 1934
+        table.insert(at, end, [100 * getattr(each, end) for each in ends])
+    table["width at 95 %"] = table["width"] * groups["off"].quantile(0.95)
+    return table.assign(estimates=groups.size()).reset_index()
 
 
 def summary(intervals: pd.DataFrame, fewest: int = 20) -> pd.DataFrame:

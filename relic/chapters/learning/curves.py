@@ -10,23 +10,27 @@ import numpy as np
 import pandas as pd
 
 from relic.chapters.extensions import in_cells
-from relic.chapters.learning.fits import LINEAR, Rows, halves, measure, texts
+from relic.chapters.learning.sensitivity import LINEAR, measure, texts
 from relic.chapters.thinning import complete_only
 from relic.data.corpus import Corpus
 from relic.data.load import load_corpus
-from relic.judge.lic import lic_table, mean_over_captioners, shared_by
-from relic.judge.stats import estimate
+from relic.judge.lic import lic_table, mean_over_captioners
 from relic.measure.splits import PAPER_SEEDS
 
 EVERY, OLDER = "all", "older"  # images; `older`: those of the complete sources, five captions each
-SIZES = {  # training images of the recorded curves, by images and attribute; 0: all there are
-    (EVERY, "gender"): (500, 1000, 1280, 2000, 3000, 4388, 0),
-    (EVERY, "race"): (500, 750, 1000, 1280, 0),
-    (OLDER, "gender"): (1280, 0),
+SIZES = {  # training images of the recorded curves, by images and attribute; 1: all there are
+    (EVERY, "gender"): (500, 1000, 1280, 2000, 3000, 4388, 1),
+    (EVERY, "race"): (500, 750, 1000, 1280, 1),
+    (OLDER, "gender"): (1280, 1),
 }
-SHARES = (0.125, 0.25, 0.5)  # of the largest training set, where no sizes are given
+SHARES = (0.125, 0.25, 0.5, 1)  # of the largest training set, where no sizes are given
 SHOWN = {"generated": "lic_model", "human": "lic_data", "difference": "lic"}
-FORMS = {"1/n": 1.0, "1/√n": 0.5, "n^(−1/4)": 0.25, "log n": 0.0}  # what a score is linear in
+FORMS = {  # what LIC is linear in
+    "1/n": lambda n: 1 / n,
+    "1/√n": lambda n: n**-0.5,
+    "n^(−1/4)": lambda n: n**-0.25,
+    "log n": np.log,
+}
 
 
 @cache
@@ -40,24 +44,14 @@ def curve(
     corpus: Corpus,
     captioners: Iterable[str] | None = None,
     seeds: Iterable[int] = PAPER_SEEDS,
-    sizes: Iterable[int] = (),
+    sizes: Iterable[float] = SHARES,
 ) -> pd.DataFrame:
     """A row a captioner, split, training size and side; `captions`: human ones an image in training, 1 or 5."""
     parts = []
     for captioner in captioners or corpus.captioners:
-        read, full = texts(corpus, captioner), len(halves(corpus, captioner, 0)[0])
-        wanted = sizes or [*(2 * round(full * share / 2) for share in SHARES), 0]
-        one = measure(corpus, captioner, read, seeds, wanted).assign(captions=1)
-        five = one[one["n_train"] == one["n_train"].max()].assign(captions=5)
-        five = five.set_index(["side", "seed"])
-        numbers = range(len(read.human))
-        every = Rows(pd.concat(read.human, keys=numbers))
-        for seed in seeds:  # all captions of an image train, each of a test image's is scored
-            train, test = halves(corpus, captioner, seed)
-            tests = [pd.concat({number: test}) for number in numbers]
-            scores = every.scores(pd.concat(dict.fromkeys(numbers, train)), *tests)
-            five.loc[("human", seed), scores.index] = scores
-        parts += [one, five.reset_index()]
+        read = texts(corpus, captioner)
+        parts.append(measure(corpus, captioner, read, seeds, sizes=sizes).assign(captions=1))
+        parts.append(measure(corpus, captioner, read, seeds, together=True).assign(captions=5))
     return pd.concat(parts, ignore_index=True).assign(images=EVERY)
 
 
@@ -78,29 +72,18 @@ def mean_curve(lic: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def beyond(lic: pd.DataFrame, times: float, upto: float = 1.0) -> pd.DataFrame:
-    """LIC extrapolated, split by split, to `times` the largest set: a row a captioner and form.
+def beyond(lic: pd.DataFrame, images: float, upto: float = np.inf) -> dict[str, pd.DataFrame]:
+    """Lic tables by form, extrapolated split by split to so many training images.
 
-    A form says what LIC is linear in; a straight line is fitted over the sizes up to `upto` of the
-    largest. `measured` and `error` (of the forecast) where the wanted size is there. `log n` has no
-    limit, so infinitely many images leave it out.
+    A form says what LIC is linear in; a straight line is fitted over the sizes up to `upto`. Forms
+    without a limit are left out where `images` is infinite.
     """
-    rows, largest = [], lic["n_train"].max()
-    wanted = largest * times
-    wide = lic.pivot_table(index=["captioner", "seed"], columns="n_train", values="lic", sort=False)
-    used = [size for size in wide if size <= largest * upto]
-    sizes = np.array([*used, wanted])
-    for form, power in FORMS.items():
-        if np.isinf(wanted) and not power:
-            continue
-        x = sizes**-power if power else np.log(sizes)
-        slope, start = np.polyfit(x[:-1], wide[used].to_numpy().T, 1)
-        forecast = pd.Series(start + slope * x[-1], index=wide.index)
-        for captioner, part in forecast.groupby(level=0, sort=False):
-            mean, low, high = estimate(part, shared_by(lic)).interval()
-            row = {"captioner": captioner, "form": form, "lic": mean, "low": low, "high": high}
-            if wanted in wide:
-                measured = wide.loc[captioner, wanted].mean()
-                row |= {"measured": measured, "error": mean - measured}
-            rows.append(row)
-    return pd.DataFrame(rows)
+    keys, tables = ["captioner", "seed"], {}
+    wide = lic.pivot_table(index=keys, columns="n_train", values="lic").loc[:, :upto]
+    largest = lic[lic["n_train"] == lic["n_train"].max()].set_index(keys)
+    for form, shape in FORMS.items():
+        if np.isfinite(shape(images)):
+            slope, start = np.polyfit(shape(wide.columns.to_numpy(float)), wide.to_numpy().T, 1)
+            forecast = pd.Series(start + slope * shape(images), wide.index)
+            tables[form] = largest.assign(lic=forecast).reset_index()
+    return tables

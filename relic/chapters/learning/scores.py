@@ -7,7 +7,6 @@ gains by claiming more or less than it knows. AUC looks at the order of the gues
 
 import pandas as pd
 
-from relic.data.captioners import in_order
 from relic.judge.claims import SYMBOLS, judge
 from relic.judge.lic import intervals, lic_table
 
@@ -42,9 +41,9 @@ def all_scores(runs) -> pd.DataFrame:
     return shown.assign(**{"above 0": [" ".join(each) for each in zip(*marks, strict=True)]})
 
 
-def marks_above(table: pd.DataFrame, bound: float = 0.0) -> list[str]:
-    """Does each row's interval lie above the bound (✓), below it (✗) or neither (?)?"""
-    return [SYMBOLS[judge(each, above=bound)] for each in table.itertuples(index=False)]
+def marks_above(table: pd.DataFrame) -> list[str]:
+    """Does each row's interval lie above 0 (✓), below it (✗) or neither (?)?"""
+    return [SYMBOLS[judge(each, above=0.0)] for each in table.itertuples(index=False)]
 
 
 def normalised(lic: pd.DataFrame) -> pd.DataFrame:
@@ -60,31 +59,3 @@ def normalised(lic: pd.DataFrame) -> pd.DataFrame:
         value = ratio + (part["lic"] - ratio * room) / room.mean()
         parts.append(part.assign(**{NORMALISED: 100 * value}))
     return pd.concat(parts, ignore_index=True)
-
-
-def survival(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """A row a captioner, a column a test: is LIC surely above 0 (✓), surely not (✗) or neither (?)?"""
-    found = {name: intervals(table).set_index("captioner") for name, table in tables.items()}
-    marks = {name: pd.Series(marks_above(t), t.index) for name, t in found.items()}
-    table = pd.DataFrame(marks)
-    return table.loc[in_order(table.index)].rename_axis("captioner").reset_index()
-
-
-def learned(runs) -> pd.DataFrame:
-    """By classifier, on the splits that all of them have: AUC of both sides, LIC_M, LIC_D and LIC.
-
-    A row a captioner and classifier. One split has no interval.
-    """
-    score, auc = (lic_table(runs, of=of) for of in ("score", "auc"))  # the same rows
-    shared = score.groupby(["captioner", "seed"])["classifier"].transform("nunique")
-    most = score.groupby("captioner")["classifier"].transform("nunique")
-    kept = (shared == most) & (most > 1)
-    table, by = intervals(score[kept]), ["captioner", "classifier"]
-    if table.empty:
-        return table
-    table[["AUC, generated", "AUC, human"]] = intervals(auc[kept])[["lic_model", "lic_data"]]
-    human = score[kept].groupby(by)["human"].agg(lambda each: ", ".join(sorted(set(each))))
-    table = table.join(human.rename("human captions"), on=by)
-    names = {"lic_model": "LIC_M", "lic_data": "LIC_D", "lic": "LIC", "seeds": "splits"}
-    table = table.sort_values("captioner", key=lambda c: c.map(in_order(c).index), kind="stable")
-    return table.rename(columns=names)

@@ -1,42 +1,98 @@
-"""Does a verdict hang on the length of captions, or on a few objects? LIC with other texts.
+"""LIC with other texts, labels or training sets: does a verdict hang on length, on objects, on size?
 
-Both give a lic table (`relic.judge.lic`) with one more column, for the captioners of any corpus with
-human captions.
+The linear classifier on paired splits, on texts that were read once (`texts`) and then changed: by side, a
+list of captions by image id. Scores of several captions of a side are averaged.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache, partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
-from relic.chapters.learning.fits import Texts, measure, texts
 from relic.chapters.objects import object_names, object_table, without_objects
-from relic.data.corpus import Corpus
+from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.judge.lic import lic_table
-from relic.measure.splits import PAPER_SEEDS
+from relic.measure.classifiers.base import TextForm
+from relic.measure.classifiers.linear import Linear
+from relic.measure.inputs import Reading, learned_classes, read_captions, usable_labels
+from relic.measure.score import auc, lic_score, log_loss
+from relic.measure.splits import PAPER_SEEDS, split
 
+LINEAR = {"classifier": "linear", "recipe": "C=0.1", "split": "paired"}
+LINEAR |= {"encoder": "", "batching": ""}  # it has none
 TELLING = 10  # objects masked alone
 NOTHING, OBJECTS = "nothing", "all objects"
 AS_WRITTEN, SAME = "as written", "same length"
+Texts = dict[str, list[pd.Series]]  # of the sides `model` and `human`
 
 
-def telling_objects(corpus: Corpus, n: int = TELLING) -> list[str]:
-    """The objects whose naming by people tells most bits about the class, were classes even.
+def texts(
+    corpus: Corpus,
+    captioner: str,
+    vocabulary: str = "captioner",
+    indices: Iterable[int] = range(HUMAN_CAPTIONS),
+) -> Texts:
+    """A captioner's captions, and the human ones of these numbers aligned to its vocabulary."""
+    human = [Reading("human", captioner, "standard", k, vocabulary) for k in indices]
+    sides = {"model": [Reading("model", captioner)], "human": human}
+    return {name: [read_captions(corpus, r, TextForm()) for r in s] for name, s in sides.items()}
 
-    An object counts where any human caption of the image names it.
+
+def measure(
+    corpus: Corpus,
+    captioner: str,
+    read: Texts,
+    seeds: Iterable[int] = PAPER_SEEDS,
+    *,
+    sizes: Iterable[float] = (1,),
+    labels: str = "true",
+    together: bool = False,
+) -> pd.DataFrame:
+    """A row a split, training size and side, for `lic_table`.
+
+    `sizes`: training images, up to 1 a share of all. The test side of a split stays; of its training side
+    the first images of each class are used, so that larger sets hold the smaller ones. `labels`: as in
+    `learned_classes`. `together`: one classifier learns all captions of a side, not one each.
     """
-    images = corpus.human[corpus.human["image_id"].isin(corpus.labels.index)]
-    named = pd.DataFrame(object_table(images["caption"]), columns=object_names())
-    named = named.groupby(images["image_id"].to_numpy()).max().astype(float)
-    by_class = named.groupby(corpus.labels.loc[named.index].to_numpy()).mean()
-    bits = _entropy(by_class.mean()) - by_class.apply(_entropy, axis=1).mean()
-    return list(bits.sort_values(ascending=False).index[:n])
+    true, rows = usable_labels(corpus, Reading("model", captioner), "paired", 0, 0), []
+    about = {"corpus": corpus.name, "attribute": corpus.attribute.name, "captioner": captioner}
+    for seed, size in product(seeds, sizes):
+        classes = learned_classes(true, labels, seed)
+        train, test = (classes.loc[side] for side in split(classes, "paired", seed))
+        half = size // 2 if size > 1 else round(len(train) * size / 2)
+        train = train[train.groupby(train).cumcount() < half]
+        counts = {"seed": seed, "n_train": len(train), "n_test": len(test)}
+        for side, captions in read.items():
+            learners = [captions] if together else [[each] for each in captions]
+            means = pd.DataFrame([_scores(each, train, test) for each in learners]).mean()
+            rows.append(about | counts | {"side": side, **means})
+    return pd.DataFrame(rows).assign(caption_index=0, **LINEAR)
 
 
-def _entropy(share: pd.Series) -> pd.Series:
-    p = share.clip(1e-12, 1 - 1e-12)
-    return -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+def _scores(captions: list[pd.Series], train: pd.Series, test: pd.Series) -> pd.Series:
+    """LIC of a set, AUC (percent) and log-loss of a classifier that learned all these captions.
+
+    `train`, `test`: classes by image id. Each of a test image's captions is scored.
+    """
+    learned, rows = pd.concat([each.loc[train.index] for each in captions]), []
+    model = Linear().fit(learned, np.tile(train, len(captions)), seed=0)
+    for each in captions:
+        p, y = expit(model.logits(each.loc[test.index])), test.to_numpy()
+        rows.append({"score": lic_score(p, y), "auc": auc(p, y), "log_loss": log_loss(p, y)})
+    return pd.DataFrame(rows).mean()
+
+
+def lic_of(
+    corpus: Corpus, captioner: str, read: Texts, seeds: Iterable[int], labels: str = "true"
+) -> pd.DataFrame:
+    """The lic table of these texts, with `words_model`, `words_data`: mean tokens of what is read."""
+    table = lic_table(measure(corpus, captioner, read, seeds, labels=labels)).drop(columns="human")
+    for side, column in (("model", "words_model"), ("human", "words_data")):
+        table[column] = np.mean([each.str.count(" ").mean() + 1 for each in read[side]])
+    return table
 
 
 def objects_masked(
@@ -61,39 +117,64 @@ def length_matched(
     """LIC (linear) of captions as written, and cut: of an image's two, both end where the shorter does.
 
     Each human caption meets the generated one cut to its length, so both sides are means over as many
-    runs. Columns `length`, and `words_model`, `words_data`: mean tokens of what is read.
+    runs. The column `length` says which.
     """
     return _changed(corpus, captioners, seeds, "length", {AS_WRITTEN: lambda read: read, SAME: cut})
 
 
-def _changed(corpus, captioners, seeds, column: str, changes: dict) -> pd.DataFrame:
+def _changed(
+    corpus: Corpus, captioners, seeds, column: str, changes: dict[str, Callable[[Texts], Texts]]
+) -> pd.DataFrame:
     """Lic tables by what was done to the texts, which `column` names."""
     parts = []
     for captioner in captioners or corpus.captioners:
         read = texts(corpus, captioner)
         for name, change in changes.items():
-            new = change(read)
-            words = [np.mean([each.str.count(" ").mean() + 1 for each in side]) for side in new]
-            table = lic_table(measure(corpus, captioner, new, seeds)).drop(columns="human")
-            table = table.assign(words_model=words[0], words_data=words[1])
+            table = lic_of(corpus, captioner, change(read), seeds)
             parts.append(table.assign(**{column: name}))
     return pd.concat(parts, ignore_index=True)
+
+
+def telling_objects(corpus: Corpus, n: int = TELLING) -> list[str]:
+    """The objects whose naming by people tells most bits about the class, were classes even.
+
+    An object counts where any human caption of the image names it.
+    """
+    images = corpus.human[corpus.human["image_id"].isin(corpus.labels.index)]
+    named = pd.DataFrame(object_table(images["caption"]), columns=object_names())
+    named = named.groupby(images["image_id"].to_numpy()).max().astype(float)
+    by_class = named.groupby(corpus.labels.loc[named.index].to_numpy()).mean()
+    bits = _entropy(by_class.mean()) - by_class.apply(_entropy, axis=1).mean()
+    return list(bits.sort_values(ascending=False).index[:n])
+
+
+def _entropy(share: pd.Series) -> pd.Series:
+    p = share.clip(1e-12, 1 - 1e-12)
+    return -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
 
 
 def masked(read: Texts, names: Collection[str]) -> Texts:
     """Without the words of these objects."""
     hidden = cache(partial(without_objects, names=frozenset(names)))
-    return Texts(*([each.map(hidden) for each in side] for side in read))
+    return {side: [_each(hidden, one) for one in captions] for side, captions in read.items()}
 
 
 def cut(read: Texts) -> Texts:
     """Each human caption beside the generated one, both as long as the shorter."""
-    model, human = [], []
-    for theirs in read.human:
-        both = pd.concat([read.model[0], theirs], axis=1, join="inner")
-        words = [(ours.split(), other.split()) for ours, other in both.itertuples(index=False)]
-        ends = [min(map(len, pair)) for pair in words]
-        for number, side in enumerate((model, human)):
-            short = [" ".join(pair[number][:end]) for pair, end in zip(words, ends, strict=True)]
-            side.append(pd.Series(short, index=both.index, dtype=object))
-    return Texts(model, human)
+    pairs = [read["model"][0].align(theirs, join="inner") for theirs in read["human"]]
+    model = [_each(shortened, ours, theirs) for ours, theirs in pairs]
+    return {"model": model, "human": [_each(shortened, theirs, ours) for ours, theirs in pairs]}
+
+
+def _each(change: Callable[..., str], captions: pd.Series, *others: pd.Series) -> pd.Series:
+    """As plain Python strings: Arrow's are converted one by one at every fit."""
+    return pd.Series(list(map(change, captions, *others)), captions.index, dtype=object)
+
+
+def shortened(caption: str, other: str) -> str:
+    """A caption that ends where the other does, if that is shorter.
+
+    >>> shortened("a dog on a beach", "two dogs"), shortened("a dog", "two dogs on a beach")
+    ('a dog', 'a dog')
+    """
+    return " ".join(caption.split()[: len(other.split())])
