@@ -13,14 +13,15 @@ from relic.records import evidence
 from relic.records.published import published
 
 
-def test_the_committed_picture_is_drawn_from_the_published_numbers(tmp_path):
-    cells = papers.cells(evidence.papers())
-    papers.draw_published(cells, tmp_path / "now.svg")
+def test_the_committed_picture_is_drawn_from_the_published_numbers(tmp_path, monkeypatch):
+    papers.record(tmp_path / "now.svg")
     committed = paths.BOOK / "images" / "published_lic.svg"
     assert (tmp_path / "now.svg").read_bytes() == committed.read_bytes(), (
-        "python -m relic.chapters.papers draws it again"
+        "relic record picture draws it again"
     )
-    papers.draw_published(cells.assign(mean=cells["mean"] + 1), tmp_path / "other.svg")
+    other = evidence.papers().assign(lic=lambda table: table["lic"] + 1)
+    monkeypatch.setattr(papers, "papers", lambda: other)
+    papers.record(tmp_path / "other.svg")
     assert (tmp_path / "other.svg").read_bytes() != committed.read_bytes()
 
 
