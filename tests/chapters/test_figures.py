@@ -6,9 +6,8 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from relic import paths
-from relic.chapters import datacard, figures, papers
+from relic.chapters import figures, papers
 from relic.data.captioners import in_order
-from relic.data.planted import planted_corpus
 from relic.records import evidence
 from relic.records.published import published
 
@@ -69,15 +68,16 @@ def test_papers_are_told_apart_by_classifier_unless_ours_are_theirs():
     assert legend(printed.assign(classifier="linear"), series="classifier") == []
 
 
-def test_lengths_have_a_line_for_each_captioner_and_humans():
-    corpus = planted_corpus("gender", images=200)
-    axes = figures.length_figure(datacard.caption_lengths(corpus))
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == [*corpus.display_names.values(), "Human, first caption"]
+@pytest.fixture(scope="module")
+def card(executed):
+    """The data card of a small corpus, up to its last figure."""
+    small = {"attributes": ["gender"], "corpus": "embedded", "images": 200}
+    return executed("00_data", until="sns.heatmap", **small)
 
 
-def test_overlap_shows_every_pair_once():
-    pairs = datacard.same_captions(planted_corpus("gender", images=200))
-    square = pairs.pivot(index="captioner", columns="other", values="same (%)")
-    axes = figures.overlap_figure(square)
-    assert len([text for text in axes.texts if text.get_text()]) == 6
+def test_lengths_have_a_line_for_each_captioner_and_humans(card):
+    assert list(card["looks"]) == [*card["first"].display_names.values(), "Human, first caption"]
+
+
+def test_overlap_shows_every_pair_once(card):
+    assert len([text for text in card["axes"].texts if text.get_text()]) == 6
