@@ -71,16 +71,6 @@ def check(
     raise typer.Exit(0 if report.usable else 1)
 
 
-@app.command()
-def record() -> None:
-    """Keep the data card's counts of the real captions in results/data/: no label, no text."""
-    from relic.chapters.datacard import record as keep
-    from relic.data.load import load_corpus
-
-    corpora = [load_corpus(name, "real") for name in ("gender", "race", "age")]
-    print("\n".join(f"results/data/{file.name}" for file in keep(corpora)))
-
-
 def as_text(report) -> str:
     """The report as a person reads it."""
     found = any(a.images for a in report.attributes) or report.coco

@@ -86,7 +86,7 @@ def claims(
     from relic.numbers import span
     from relic.records.evidence import judge_all
 
-    table = judge_all()
+    table = judge_all().sort_values(["claim", "attribute", "source"], kind="stable")
     known = ", ".join(table["source"].unique())
     table = table[table["claim"].str.startswith(claim)]
     table = table[table["source"] == source] if source else table
