@@ -11,8 +11,8 @@ from relic.chapters.figures import STYLE, by_paper
 from relic.data.captioners import in_order
 from relic.numbers import number
 from relic.records.evidence import PAPERS, papers
-from relic.records.published import CELL
 from relic.records.serve import AnyCorpus, Runs, recorded, runs
+from relic.records.tables import CELL
 
 SHORT = {source: name.split()[0] for source, name in PAPERS.items()}
 ORDER = {  # in which the papers print

@@ -58,11 +58,11 @@ def check_results() -> None:
 
     Grids that results/grid.yml calls partial are told with what they hold; that is no problem.
     """
+    from relic.records.check import check
     from relic.records.grid import progress, read
-    from relic.records.runs import check as problems
     from relic.records.runs import read_recorded
 
-    found = problems()
+    found = check()
     print("\n".join(found) or "results/ is sound")
     table = progress(read(), read_recorded())
     for grid, attribute, state, recorded, wanted in table.itertuples(index=False):

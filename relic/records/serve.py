@@ -38,6 +38,7 @@ from relic.records.runs import (
     OWN,
     PLAIN,
     UNCHANGED,
+    asked,
     own_frame,
     read_outcomes,
     read_recorded,
@@ -243,8 +244,7 @@ def _turn(classifier: str, seed: int) -> list[int]:
 def serve(corpus: AnyCorpus, wanted: list[Run], *, workers: int = 0, progress: bool = True) -> Runs:
     """The wanted runs: recorded, else in the store, else computed now."""
     store, known = Store(paths.runs()), read_recorded().assign(source=RECORDED)
-    descriptions = known[UNCHANGED].itertuples(index=False, name=None)
-    places = {description: at for at, description in enumerate(descriptions)}
+    places = {description: at for at, description in enumerate(asked(known))}
     fingerprints, rows, missing = known["fingerprint"].tolist(), [], []
     for run in wanted:
         at = places.get(tuple(getattr(run, name) for name in UNCHANGED))

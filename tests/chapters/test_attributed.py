@@ -15,7 +15,7 @@ from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 from relic.judge.stats import shared
 from relic.measure.runs import Run, describe
-from relic.records import privacy
+from relic.records.check import leaks
 from relic.records.serve import RecordedCorpus, load_corpus
 
 RHO = shared(1)  # of classes of one size: tables of words do not say which
@@ -208,7 +208,7 @@ def test_quoted_captions_pass_the_check_of_results(tmp_path, monkeypatch):
     three = {run: pd.concat([c, c.assign(of="logit")]) for run, c in three.items()}
     publish(three, quote=True)
     assert len(read_recorded("examples")) == 6
-    assert privacy.problems(tmp_path) == []
+    assert leaks(tmp_path) == []
 
 
 def assert_described(known: pd.DataFrame) -> None:

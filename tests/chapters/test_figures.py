@@ -9,7 +9,7 @@ from relic import paths
 from relic.chapters import figures, papers
 from relic.data.captioners import in_order
 from relic.records import evidence
-from relic.records.published import published
+from relic.records.tables import published
 
 
 def test_the_committed_picture_is_drawn_from_the_published_numbers(tmp_path, monkeypatch):

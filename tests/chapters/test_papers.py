@@ -8,7 +8,7 @@ import relic
 from relic.chapters import figures, papers
 from relic.errors import RelicError
 from relic.measure.splits import PAPER_SEEDS
-from relic.records.published import CELL, published
+from relic.records.tables import CELL, published
 
 
 @pytest.fixture(scope="module")

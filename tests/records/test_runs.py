@@ -10,10 +10,10 @@ from relic.errors import RelicError
 from relic.judge.lic import intervals, lic_table
 from relic.measure.runs import Outcome, Run
 from relic.measure.store import Store
+from relic.records.check import check
 from relic.records.runs import (
     OWN,
     RECORDED,
-    check,
     load_runs,
     publish,
     read_outcomes,
