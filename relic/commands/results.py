@@ -21,11 +21,13 @@ def show(
     store: StoreOption = None,
 ) -> None:
     """Print recorded runs and this machine's, scores in percent."""
-    from relic.judge.lic import intervals, lic_table
-    from relic.records.runs import load_runs, score_table
-    from relic.records.serve import PLAIN, Runs
+    import pandas as pd
 
-    frame = load_runs(store_at(store))
+    from relic.judge.lic import intervals, lic_table
+    from relic.records.runs import PLAIN, UNCHANGED, own_frame, read_recorded
+
+    frames = [read_recorded(), own_frame(store_at(store))]
+    frame = pd.concat([each for each in frames if len(each)] or frames[:1], ignore_index=True)
     asked = {"attribute": attribute, "classifier": classifier}
     asked |= {"captioner": captioner, "source": source}
     for column, value in asked.items():
@@ -36,8 +38,12 @@ def show(
     if csv:
         print(frame.to_csv(index=False), end="")
         return
-    print("scores in percent\n" + score_table(frame).to_string(index=False))
-    paired = Runs(frame).where(**PLAIN).frame
+    told = ["source", *(n for n in UNCHANGED if n not in ("seed", "caption_index")), "n_test"]
+    told = [n for n in told if n in ("captioner", "n_test") or frame[n].nunique() > 1]
+    scores = frame.groupby(told)["score"].agg(["count", "mean", "std"]).round(2).reset_index()
+    scores = scores.rename(columns={"count": "runs", "std": "std over runs"})
+    print("scores in percent\n" + scores.to_string(index=False))
+    paired = frame[frame[list(PLAIN)].isin(PLAIN).all(axis=1)]
     for name, part in paired.groupby("source"):
         print(f"\nLIC, {name}, percentage points, paired splits, 95 % intervals")
         print(intervals(lic_table(part)).round(2).to_string(index=False))

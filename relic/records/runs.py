@@ -37,14 +37,14 @@ DIGITS = 9  # of numbers
 
 def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     """Add a store's runs on real captions to `results/`; returns all that is published now."""
-    frame = own_frame(store).drop(columns="source")
+    frame = own_frame(store)
     if frame.empty:
         raise RelicError(f"{store.directory} holds no runs", mend="relic sweep computes some")
     frame = frame[~frame["corpus"].str.contains("synthetic")]
     known, again = read_recorded(directory), set(asked(frame))  # which replaces the old
     known = known.loc[[run not in again for run in asked(known)]]
     runs = frame if known.empty else pd.concat([known, frame], ignore_index=True)
-    runs = runs.sort_values(ORDER, ignore_index=True).round(DIGITS)
+    runs = runs.drop(columns="source").sort_values(ORDER, ignore_index=True).round(DIGITS)
     compared = runs.loc[runs[list(PLAIN)].isin(PLAIN).all(axis=1), "key"]
     new = stored_outcomes(store, frame[frame["key"].isin(compared)])
     outcomes = pd.concat([read_outcomes(directory), new], ignore_index=True)
@@ -82,10 +82,10 @@ def run_of(row: dict) -> Run:
 
 
 def read_recorded(directory: Path = paths.RESULTS) -> pd.DataFrame:
-    """Recorded runs; an empty frame where nothing is recorded."""
+    """Recorded runs, `source` told; an empty frame where nothing is recorded."""
     file = directory / "runs.csv"
     if not file.exists():
-        return pd.DataFrame(columns=NEEDED)
+        return pd.DataFrame(columns=[*NEEDED, "source"])
     return _read(file, file.stat().st_mtime_ns).copy(deep=False)
 
 
@@ -97,19 +97,13 @@ def _read(file: Path, _changed: int) -> pd.DataFrame:
     if missing:
         found = f"{file} lacks the columns {', '.join(missing)}"
         raise RelicError(found, mend="git checkout results/")
-    return frame.fillna(dict.fromkeys(TEXT, ""))
+    return frame.fillna(dict.fromkeys(TEXT, "")).assign(source=RECORDED)
 
 
 def read_outcomes(directory: Path = paths.RESULTS) -> pd.DataFrame:
     """Recorded per-image outcomes by run key."""
     file = directory / "outcomes.parquet"
     return pd.read_parquet(file) if file.exists() else _NO_OUTCOMES
-
-
-def load_runs(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
-    """Recorded runs and a store's alike, told apart by `source`."""
-    frames = [read_recorded(directory).assign(source=RECORDED), own_frame(store)]
-    return pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
 
 
 def own_frame(store: Store, runs: list[Run] | None = None) -> pd.DataFrame:
@@ -120,13 +114,3 @@ def own_frame(store: Store, runs: list[Run] | None = None) -> pd.DataFrame:
         frame = frame.sort_values("code", kind="stable").drop_duplicates(same, keep="last")
     keys = [run_of(row).key for row in frame.sort_index().to_dict("records")]
     return frame.sort_index().assign(key=keys, source=OWN)
-
-
-def score_table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean score of runs that differ in nothing but seed and human caption."""
-    fields = ["source", *UNCHANGED, "n_test"]
-    alike = [name for name in fields if name not in ("seed", "caption_index")]
-    table = runs.groupby(alike, dropna=False)["score"].agg(["count", "mean", "std"]).reset_index()
-    table = table.rename(columns={"count": "runs", "std": "std over runs"}).round(2)
-    same = [name for name in alike if table[name].nunique(dropna=False) == 1]
-    return table.drop(columns=[name for name in same if name not in ("captioner", "n_test")])
