@@ -24,8 +24,8 @@ _HOMES = {
     "relic.numbers": ("count", "number", "span"),
     "relic.page": ("Page",),
     "relic.records.evidence": ("judge_all", "papers", "spreadsheet"),
-    "relic.records.published": ("published",),
     "relic.records.serve": ("load_corpus", "readable", "recorded", "runs", "splits"),
+    "relic.records.tables": ("published",),
 }  # fmt: skip
 _PLACE = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["__version__", *sorted(_PLACE)]

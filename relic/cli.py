@@ -11,7 +11,7 @@ from relic.commands import data, gender_score, results
 from relic.commands.audit import audit
 from relic.commands.doctor import doctor
 from relic.commands.results import claims
-from relic.commands.train import attribute, bench, calibrate, sweep
+from relic.commands.train import attribute, bench, calibrate, record, sweep
 from relic.errors import RelicError
 
 app = typer.Typer(
@@ -27,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-for command in (audit, doctor, claims, sweep, attribute, calibrate, bench):
+for command in (audit, doctor, claims, sweep, attribute, calibrate, record, bench):
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(results.app, name="results")

@@ -33,19 +33,21 @@ def profile_build(profile: str) -> Path:
     return BUILD / "profiles" / profile
 
 
+def _set(setting: str) -> Path | None:
+    """The directory that an environment variable names, if it does."""
+    value = os.environ.get(setting, "").strip()
+    return Path(value).expanduser().resolve() if value else None
+
+
 def real_data() -> Path | None:
     """Directory of the real captions, or None where RELIC_DATA is not set."""
-    setting = os.environ.get(DATA_SETTING, "").strip()
-    return Path(setting).expanduser().resolve() if setting else None
+    return _set(DATA_SETTING)
 
 
 def runs() -> Path:
     """The store of runs: RELIC_RUNS, or `runs/` in the repository; installed without one, the user's cache."""
-    setting = os.environ.get(RUNS_SETTING, "").strip()
-    if setting:
-        return Path(setting).expanduser().resolve()
     cache = Path(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache").expanduser()
-    return ROOT / "runs" if NOTEBOOKS.is_dir() else cache / "relic" / "runs"
+    return _set(RUNS_SETTING) or (ROOT if NOTEBOOKS.is_dir() else cache / "relic") / "runs"
 
 
 def audit_runs() -> Path:
@@ -55,5 +57,4 @@ def audit_runs() -> Path:
 
 def extras() -> Path:
     """Word vectors and language models that are not in the lock: RELIC_EXTRAS, or `extras/`."""
-    setting = os.environ.get(EXTRAS_SETTING, "").strip()
-    return Path(setting).expanduser().resolve() if setting else ROOT / "extras"
+    return _set(EXTRAS_SETTING) or ROOT / "extras"

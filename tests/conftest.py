@@ -1,5 +1,6 @@
 """Fixtures that several test files share."""
 
+import json
 import os
 import pickle
 import re
@@ -50,6 +51,24 @@ def together(nodeid: str) -> str:
     page = re.match(r"test_it_changes_the_page\[(\w+)-", test)  # parameters of one notebook
     alone = test == "test_every_notebook_runs_on_the_embedded_corpus"
     return f"{file} {page[1]}" if page else nodeid if alone else file
+
+
+@pytest.fixture(scope="session")
+def executed():
+    """What a notebook's names stand for once its cells are executed, up to one that says `until`."""
+
+    def execute(name: str, until: str, **parameters) -> dict:
+        file = paths.NOTEBOOKS / f"{name}.ipynb"
+        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+        names: dict = {}
+        for code in ("".join(c["source"]) for c in cells if c["cell_type"] == "code"):
+            exec(code, names)
+            names |= {key: value for key, value in parameters.items() if "relic" not in names}
+            if until in code:
+                return names
+        raise AssertionError(f"{name} has no cell with {until}")
+
+    return execute
 
 
 @pytest.fixture(scope="session")

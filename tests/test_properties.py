@@ -163,7 +163,7 @@ def test_trained_own_and_recorded_runs_are_the_same_frame(
         trained = relic.runs(CORPUS, **asked).frame.sort_values("key", ignore_index=True)
         patch.setattr("relic.measure.sweep.compute", None)  # nothing may be trained again
         own = relic.runs(CORPUS, **asked).frame.sort_values("key", ignore_index=True)
-        record = own.drop(columns="source")
+        record = own.assign(source=RECORDED)
         patch.setattr(serve, "read_recorded", lambda: record)
         patch.setenv(paths.RUNS_SETTING, str(tmp_path_factory.mktemp("empty")))
         recorded = relic.runs(CORPUS, **asked).frame.sort_values("key", ignore_index=True)

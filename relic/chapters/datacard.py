@@ -11,6 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 from relic import paths
 from relic.chapters.thinning import thinning
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
+from relic.data.load import load_corpus
 from relic.errors import RelicError
 from relic.measure.text import masked_captions, tokenize
 from relic.records.tables import read_table, write_record
@@ -153,8 +154,10 @@ def table(name: str, corpora: list) -> pd.DataFrame:
     return frame[frame["attribute"].isin(names)] if "attribute" in frame else frame
 
 
-def record(corpora: list[Corpus], names: Iterable[str] = TABLES) -> list[Path]:
+def record(*parts: str) -> None:
     """Keep the counts of the real captions, so that a book built without them shows them too."""
-    if any(corpus.synthetic for corpus in corpora):
-        raise RelicError("the embedded corpus is not recorded", expected="RELIC_DATA set")
-    return [write_record(RECORD, name, counted(name, corpora)) for name in names]
+    if unknown := sorted(set(parts) - set(TABLES)):
+        raise RelicError(f"no table {', '.join(unknown)}", expected=f"of {', '.join(TABLES)}")
+    corpora = [load_corpus(name, "real") for name in ("gender", "race", "age")]
+    for name in parts or TABLES:
+        write_record(RECORD, name, counted(name, corpora))

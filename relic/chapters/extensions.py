@@ -9,25 +9,12 @@ import numpy as np
 import pandas as pd
 
 from relic.chapters.claims import HEADS, headed, worded
-from relic.data.corpus import Corpus
 from relic.judge.claims import Verdict, amplification
-from relic.judge.lic import estimates, intervals, lic_table
+from relic.judge.lic import estimates, intervals
 from relic.judge.stats import Estimate
-from relic.measure.classifiers.base import TextForm
-from relic.measure.inputs import VOCABULARIES, Reading, read_captions
-from relic.records.serve import Runs
 
-WAYS = {"captioner": "captioner's", "human-top-n": "human-top-n", "none": "none"}  # vocabularies
 Tables = dict[str, pd.DataFrame]  # lic tables by name
 Judge = Callable[[pd.DataFrame], Verdict]
-
-
-def by_choice(runs: Runs, field: str, choices: dict[str, str]) -> Tables:
-    """A lic table for each value of a run's field, under the name that `choices` gives it.
-
-    Runs that the field does not concern (generated captions have no vocabulary) serve every value.
-    """
-    return {name: lic_table(runs.where(**{field: ["", value]})) for value, name in choices.items()}
 
 
 def change(lic: pd.DataFrame, base: pd.DataFrame, quantity: str = "lic") -> pd.DataFrame:
@@ -35,12 +22,6 @@ def change(lic: pd.DataFrame, base: pd.DataFrame, quantity: str = "lic") -> pd.D
     keys = ["captioner", "seed"]
     both = lic.merge(base[[*keys, quantity]], on=keys, suffixes=("", "_base"))
     return both.assign(change=both[quantity] - both[f"{quantity}_base"])
-
-
-def changes(tables: Tables) -> Tables:
-    """The same of each table against the first."""
-    (_, base), *others = tables.items()
-    return {f"change, {name}": change(lic, base) for name, lic in others}
 
 
 def stacked(tables: Tables, series: str, quantity: str = "lic") -> pd.DataFrame:
@@ -82,13 +63,6 @@ def judged(
     return rows[
         [by, "verdict", *several, value, "low", "high", "rests on", "seeds", HEADS["n_test"]]
     ]
-
-
-def aligned(corpus: Corpus, captioner: str) -> pd.DataFrame:
-    """The first human caption of each image, and what a classifier reads under each vocabulary."""
-    readings = {WAYS[v]: Reading("human", captioner, vocabulary=v) for v in VOCABULARIES}
-    columns = {name: read_captions(corpus, each, TextForm()) for name, each in readings.items()}
-    return pd.DataFrame({"caption": corpus.human_captions(0)} | columns)
 
 
 def mean_of_folds(lic: pd.DataFrame) -> Estimate:

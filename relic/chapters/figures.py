@@ -5,7 +5,6 @@ from itertools import product
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import MaxNLocator
 
 from relic.chapters.learning.scores import FLOOR
 from relic.data.captioners import display_names, in_order
@@ -129,62 +128,6 @@ def crossed(
         axes.set_ylim(bottom=0)
     axes.set(xlabel=xlabel, ylabel=ylabel)
     axes.legend(ncols=3, loc="upper center", bbox_to_anchor=(0.45, -0.2), handletextpad=0.2)
-    return axes
-
-
-@plt.rc_context(STYLE)
-def slopes(frame: pd.DataFrame) -> plt.Axes:
-    """Rank of each captioner (1 has the highest LIC) by classifier; lines that cross disagree.
-
-    `frame`: captioner, classifier, LIC.
-    """
-    wide = frame.pivot(index="captioner", columns="classifier", values="LIC")
-    wide = wide[list(frame["classifier"].unique())]
-    ranks = wide.rank(ascending=False, method="first")
-    looks, end = captioner_looks(ranks.index), ranks.shape[1] - 1
-    _, axes = plt.subplots(figsize=(5, 0.34 * len(ranks) + 1.2))
-    aside = {"xytext": (8, 0), "textcoords": "offset points", "va": "center", "fontsize": 9}
-    for name, values in ranks.iterrows():
-        axes.plot(range(len(values)), values, lw=1.5, ms=5, **looks[name])
-        axes.annotate(name, (end, values.iloc[-1]), **aside)
-    axes.set_xticks(range(end + 1), [c.replace(" (", "\n(") for c in ranks], fontsize=9)
-    axes.set(ylabel="rank by LIC", ylim=(len(ranks) + 0.5, 0.5), xlim=(-0.2, end + 0.2))
-    axes.set_yticks(range(1, len(ranks) + 1))
-    return axes
-
-
-@plt.rc_context(STYLE)
-def length_figure(lengths: pd.DataFrame) -> plt.Axes:
-    """Distribution of caption lengths, a line each captioner, humans dashed and black."""
-    import seaborn as sns  # late: half a second that no other page needs
-
-    names = list(lengths["captioner"].unique())
-    dashes = {name: (3, 2) if name.startswith("Human") else "" for name in names}
-    colours = {name: look["color"] for name, look in captioner_looks(names).items()}
-    look = {"palette": colours, "dashes": dashes}
-    axes = plt.subplots(figsize=(6, 3.4))[1]
-    by = {"x": "tokens", "y": "share (%)", "hue": "captioner", "style": "captioner"}
-    sns.lineplot(lengths, **by, **look, ax=axes)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(xlabel="tokens in a caption", ylabel="captions (%)", xlim=(3, 25), ylim=(0, None))
-    axes.legend(title="", fontsize=8, ncols=1 + (len(names) > 6))
-    return axes
-
-
-@plt.rc_context(STYLE)
-def overlap_figure(square: pd.DataFrame) -> plt.Axes:
-    """How often two captioners say the same, as a lower triangle with its numbers."""
-    import seaborn as sns  # late: half a second that no other page needs
-
-    lower = square.where([[i > j for j in range(len(square))] for i in range(len(square))])
-    size = 0.55 * len(square) + 1.2
-    axes = plt.subplots(figsize=(max(4.2, size), max(2.6, size * 0.75)))[1]
-    look = {"fmt": ".1f", "cmap": "cividis", "cbar": False, "linewidths": 1}
-    sns.heatmap(lower.iloc[1:, :-1], annot=True, annot_kws={"fontsize": 8}, **look, ax=axes)
-    for text in [text for text in axes.texts if text.get_color() == "w"]:
-        text.set_color("#fefefe")  # white would follow the page's ground, but its cell is dark
-    axes.tick_params(axis="x", rotation=45)
-    axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), ha="right")
     return axes
 
 

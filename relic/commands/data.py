@@ -71,52 +71,22 @@ def check(
     raise typer.Exit(0 if report.usable else 1)
 
 
-@app.command()
-def record() -> None:
-    """Keep the data card's counts of the real captions in results/data/: no label, no text."""
-    from relic.chapters.datacard import record as keep
-    from relic.data.load import load_corpus
-
-    corpora = [load_corpus(name, "real") for name in ("gender", "race", "age")]
-    print("\n".join(f"results/data/{file.name}" for file in keep(corpora)))
-
-
 def as_text(report) -> str:
-    """The report as a person reads it."""
-    found = any(a.images for a in report.attributes) or report.coco
-    seal = f"fingerprint {report.fingerprint}" if found else "no captions found"
-    lines = [report.directory, seal, "", *(line for a in report.attributes for line in _lines(a))]
-    missing = [f"{m['path']}: disables {m['disables']}" for m in report.missing if m["disables"]]
-    parts = {
+    """The report as a person reads it: `check.txt`, filled in."""
+    from jinja2 import Template
+
+    from relic.data.corpus import HUMAN_CAPTIONS
+    from relic.numbers import number
+
+    missing = [each for each in report.missing if each["disables"]]
+    lists = {
         "COCO annotations": [f"{name} ({n:,} images)" for name, n in report.coco.items()],
-        "missing": missing,
+        "missing": [f"{m['path']}: disables {m['disables']}" for m in missing],
         "other bytes than upstream's (relic data fetch DIR --replace)": report.modified,
         "broken": report.errors,
     }
-    for title, items in parts.items():
-        if items:
-            lines += ["", f"{title}:", *(f"  {item}" for item in items)]
-    if report.missing:
-        lines += ["", f"relic data fetch {report.directory} gets upstream's missing files"]
-    return "\n".join(lines)
-
-
-def _lines(a) -> list[str]:
-    from relic.data.corpus import HUMAN_CAPTIONS
-
-    if a.error or not a.images:
-        return [f"{a.attribute:7} {'broken, see below' if a.error else 'no captions'}"]
-    verdict = "as in the papers" if a.as_expected else f"the papers have {_counts(a.expected)}"
-    covered = (
-        f"{a.with_human_captions:,} with human captions ({_counts(a.with_human_captions_by_label)})"
-    )
-    few = f"{a.with_fewer_than_five:,} of them with fewer than {HUMAN_CAPTIONS} of their own"
-    lines = [f"{a.attribute:7} {a.images:,} images ({_counts(a.labels)}): {verdict}"]
-    lines += [f"        {covered}; {few}"]
-    lines += [f"        {len(a.captioners)} captioners: {', '.join(a.captioners)}"]
-    missing = ", ".join(a.missing_captioners)
-    return [*lines, f"        missing captioners: {missing}"] if missing else lines
-
-
-def _counts(labels: dict[str, int]) -> str:
-    return ", ".join(f"{name} {n:,}" for name, n in labels.items())
+    values = {"report": report, "lists": lists, "number": number, "five": HUMAN_CAPTIONS}
+    values["found"] = any(a.images for a in report.attributes) or report.coco
+    values["counts"] = lambda labels: ", ".join(f"{name} {n:,}" for name, n in labels.items())
+    text = Path(__file__).with_name("check.txt").read_text(encoding="utf-8")
+    return Template(text, trim_blocks=True).render(values).rstrip("\n")

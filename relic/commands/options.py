@@ -13,13 +13,11 @@ CaptionSetOption = Annotated[str, Option(help="Caption set: standard, th10, mask
 CorpusOption = Annotated[str, Option(help="real, embedded (synthetic) or auto.")]
 EncoderOption = Annotated[str, Option(help="BERT-type encoder: hub name or directory.")]
 ImagesOption = Annotated[int, Option(help="Images of the embedded corpus.")]
-SchedulerOption = Annotated[str, Option(metavar="tcp://...", help="A Dask scheduler.")]
 SeedsOption = Annotated[str, Option(help="Seeds with commas, or `paper`: the papers' ten.")]
 SplitOption = Annotated[str, Option(help="paired, upstream, unpaired or grouped.")]
 StoreOption = Annotated[
     Path | None, Option(metavar="DIR", help="Store of runs (default: RELIC_RUNS, or runs/).")
 ]
-WorkersOption = Annotated[int, Option(help="Processes on this machine, one thread each.")]
 
 
 def store_at(directory: Path | None):

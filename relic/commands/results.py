@@ -21,11 +21,13 @@ def show(
     store: StoreOption = None,
 ) -> None:
     """Print recorded runs and this machine's, scores in percent."""
-    from relic.judge.lic import intervals, lic_table
-    from relic.records.runs import load_runs, score_table
-    from relic.records.serve import PLAIN, Runs
+    import pandas as pd
 
-    frame = load_runs(store_at(store))
+    from relic.judge.lic import intervals, lic_table
+    from relic.records.runs import PLAIN, UNCHANGED, own_frame, read_recorded
+
+    frames = [read_recorded(), own_frame(store_at(store))]
+    frame = pd.concat([each for each in frames if len(each)] or frames[:1], ignore_index=True)
     asked = {"attribute": attribute, "classifier": classifier}
     asked |= {"captioner": captioner, "source": source}
     for column, value in asked.items():
@@ -36,8 +38,12 @@ def show(
     if csv:
         print(frame.to_csv(index=False), end="")
         return
-    print("scores in percent\n" + score_table(frame).to_string(index=False))
-    paired = Runs(frame).where(**PLAIN).frame
+    told = ["source", *(n for n in UNCHANGED if n not in ("seed", "caption_index")), "n_test"]
+    told = [n for n in told if n in ("captioner", "n_test") or frame[n].nunique() > 1]
+    scores = frame.groupby(told)["score"].agg(["count", "mean", "std"]).round(2).reset_index()
+    scores = scores.rename(columns={"count": "runs", "std": "std over runs"})
+    print("scores in percent\n" + scores.to_string(index=False))
+    paired = frame[frame[list(PLAIN)].isin(PLAIN).all(axis=1)]
     for name, part in paired.groupby("source"):
         print(f"\nLIC, {name}, percentage points, paired splits, 95 % intervals")
         print(intervals(lic_table(part)).round(2).to_string(index=False))
@@ -58,11 +64,11 @@ def check_results() -> None:
 
     Grids that results/grid.yml calls partial are told with what they hold; that is no problem.
     """
+    from relic.records.check import check
     from relic.records.grid import progress, read
-    from relic.records.runs import check as problems
     from relic.records.runs import read_recorded
 
-    found = problems()
+    found = check()
     print("\n".join(found) or "results/ is sound")
     table = progress(read(), read_recorded())
     for grid, attribute, state, recorded, wanted in table.itertuples(index=False):
@@ -86,7 +92,7 @@ def claims(
     from relic.numbers import span
     from relic.records.evidence import judge_all
 
-    table = judge_all()
+    table = judge_all().sort_values(["claim", "attribute", "source"], kind="stable")
     known = ", ".join(table["source"].unique())
     table = table[table["claim"].str.startswith(claim)]
     table = table[table["source"] == source] if source else table

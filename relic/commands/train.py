@@ -1,7 +1,9 @@
-"""`relic sweep`, `relic attribute`, `relic calibrate` and `relic bench`: what trains classifiers."""
+"""`relic sweep`, `attribute`, `calibrate`, `record` and `bench`: what trains or computes for minutes."""
 
+import inspect
 import sys
 from functools import cache
+from importlib import import_module
 from typing import Annotated
 
 from typer import Argument, Option
@@ -13,6 +15,15 @@ from relic.errors import RelicError
 
 ClassifiersOption = Annotated[str, Option(help="linear, lstm, bert-ft, bert-pre; with commas.")]
 STUDIES = "intervals|fifths|grid|curves|length|objects"
+RECORDS = {  # what records each: a function, which may take parts of the record
+    "data": "relic.chapters.datacard:record",
+    "accuracy": "relic.chapters.accuracy:record",
+    "direction": "relic.chapters.direction:record",
+    "since": "relic.chapters.since:record",
+    "gender-score": "relic.chapters.gender_score.record:record",
+    "audit": "relic.auditing.examples:record",
+    "picture": "relic.chapters.papers:record",
+}
 
 
 def sweep(
@@ -34,8 +45,8 @@ def sweep(
     grid_name: Annotated[str, Option("--grid", help="A grid of results/grid.yml instead.")] = "",
     corpus: options.CorpusOption = "auto",
     corpus_images: options.ImagesOption = 4000,
-    workers: options.WorkersOption = 1,
-    scheduler: options.SchedulerOption = "",
+    workers: Annotated[int, Option(help="Processes on this machine, one thread each.")] = 1,
+    scheduler: Annotated[str, Option(metavar="tcp://...", help="A Dask scheduler.")] = "",
     again: Annotated[bool, Option("--again", help="Also what results/ has recorded.")] = False,
     store: options.StoreOption = None,
 ) -> None:
@@ -58,16 +69,15 @@ def sweep(
         runs = grid_runs(load, grid_name)
         corpora = [load(*place) for place in {(run.corpus, run.attribute) for run in runs}]
     else:
-        shared = {"classifier": classifier.split(","), "seed": seed_numbers(seeds), "split": split}
-        shared |= {"recipe": recipe, "batching": batching, "encoder": encoder, "labels": labels}
-        shared |= {"calibrated": calibrated, "size": size}
-        shared |= {"captioner": captioner.split(",")} if captioner else {}
-        index = numbers("--caption-indices", caption_indices)
-        model = {"side": "model", "caption_set": caption_set}
-        human = {"side": "human", "caption_index": index, "vocabulary": vocabulary}
-        sides = [shared | asked for asked in (model, human) if side in (asked["side"], "both")]
+        choices = {"classifier": classifier.split(","), "seed": seed_numbers(seeds), "split": split}
+        choices |= {"side": ["model", "human"] if side == "both" else side, "size": size}
+        choices |= {"caption_index": numbers("--caption-indices", caption_indices)}
+        choices |= {"vocabulary": vocabulary, "caption_set": caption_set, "labels": labels}
+        choices |= {"recipe": recipe, "batching": batching, "encoder": encoder}
+        choices |= {"calibrated": calibrated}
+        choices |= {"captioner": captioner.split(",")} if captioner else {}
         corpora = [load_corpus(name, corpus, images=corpus_images) for name in attribute.split(",")]
-        runs = [run for source in corpora for asked in sides for run in grid(source, **asked)]
+        runs = [run for source in corpora for run in grid(source, **choices)]
     kept, recorded = store_at(store), set() if again else set(read_recorded()["key"])
     wanted = [run for run in runs if run.key not in recorded]
     new = compute(corpora, wanted, kept, workers=workers, scheduler=scheduler)
@@ -130,6 +140,29 @@ def calibrate(
     from relic.chapters.studies import calibrate as run
 
     print(f"{len(run(what, corpora, images, classifier)):,} rows recorded of {what}")
+
+
+def recorder(name: str):
+    """The function that records a table of `RECORDS`."""
+    if name not in RECORDS:
+        raise RelicError(f"relic record {name}", expected=f"one of {', '.join(RECORDS)}")
+    module, function = RECORDS[name].split(":")
+    return getattr(import_module(module), function)
+
+
+def record(
+    name: Annotated[str, Argument(metavar="|".join(RECORDS), help="What is recorded.")],
+    parts: Annotated[list[str] | None, Argument(help="data, gender-score: only these.")] = None,
+) -> None:
+    """Compute tables of results/ again, from the real captions (RELIC_DATA): numbers, no text.
+
+    Example: relic record data labels depth. `picture` draws the README's. Runs: relic sweep.
+    """
+    compute = recorder(name)
+    if parts and not inspect.getfullargspec(compute).varargs:
+        raise RelicError(f"relic record {name} {' '.join(parts)}", expected="no parts")
+    compute(*(parts or []))
+    print(f"recorded: {name}")
 
 
 def bench(

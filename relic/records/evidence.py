@@ -7,8 +7,8 @@ import pandas as pd
 
 from relic.judge import claims
 from relic.judge.lic import ALL, KIND, lic_table
-from relic.records.published import published
 from relic.records.serve import recorded
+from relic.records.tables import published
 
 PAPER_SPLITS, PAPER_TEST = 10, {"gender": 662, "race": 220, "age": 488}
 PAPERS = {

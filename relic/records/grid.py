@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Callable
-from dataclasses import MISSING, fields
 from itertools import product
 from pathlib import Path
 
@@ -16,15 +15,11 @@ from relic.data.captioners import REAL
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.measure.runs import Run, describe
+from relic.records.runs import UNCHANGED, asked
 
 FILE = "grid.yml"
 COMPLETE, PARTIAL = "complete", "partial"
-DEFAULTS = {
-    field.name: None if field.default is MISSING else field.default
-    for field in fields(Run)
-    if field.name not in ("corpus", "fingerprint", "code")  # follow from the captions and the code
-} | {"corpus": REAL}
-FIELDS = list(DEFAULTS)
+DEFAULTS = {name: getattr(Run, name, None) for name in UNCHANGED} | {"corpus": REAL}  # None: needed
 
 
 def read(directory: Path = paths.RESULTS) -> pd.DataFrame:
@@ -49,30 +44,27 @@ def _part(grid: str, part: dict) -> pd.DataFrame:
     status, together = part.get("status"), part.get("together", {})
     alone = {k: v for k, v in part.items() if k not in ("status", "together", *together)}
     unknown = sorted({*alone, *together} - set(DEFAULTS))
-    missing = [n for n in FIELDS if DEFAULTS[n] is None and n not in {*alone, *together}]
+    missing = [n for n, v in DEFAULTS.items() if v is None and n not in {*alone, *together}]
     lengths = {len(values) for values in together.values()}
     if unknown or missing or status not in (COMPLETE, PARTIAL) or len(lengths) > 1:
         raise RelicError(
             f"{FILE}, {grid}: status {status!r}, unknown {unknown}, missing {missing}, together {together}",
-            expected=f"status {COMPLETE} or {PARTIAL}; fields {', '.join(FIELDS)}; lists of one length together",
+            expected=f"status {COMPLETE} or {PARTIAL}; fields {', '.join(DEFAULTS)}; lists of one length together",
         )
     rows = zip(*together.values(), strict=True) if together else [()]
     steps = [DEFAULTS | alone | dict(zip(together, row, strict=True)) for row in rows]
     lists = [[v if isinstance(v, list) else [v] for v in step.values()] for step in steps]
     runs = [run for choices in lists for run in product(*choices)]
-    return pd.DataFrame(runs, columns=FIELDS).assign(grid=grid, status=status)
-
-
-def _described(runs: pd.DataFrame) -> list[tuple]:
-    return list(runs[FIELDS].itertuples(index=False, name=None))
+    return pd.DataFrame(runs, columns=UNCHANGED).assign(grid=grid, status=status)
 
 
 def problems(declared: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     """Runs that a complete part lacks, and runs outside of every part."""
-    there, wanted, messages = set(_described(runs)), _described(declared), []
-    absent = pd.Series([run not in there for run in wanted], index=declared.index)
-    for part, lacking in declared[absent & (declared["status"] == COMPLETE)].groupby("part"):
-        of, first = (declared["part"] == part).sum(), _name(_described(lacking)[0])
+    there, wanted, messages = set(asked(runs)), asked(declared), []
+    declared = declared.assign(run=wanted)
+    absent = declared[(declared["status"] == COMPLETE) & ~declared["run"].isin(there)]
+    for part, lacking in absent.groupby("part"):
+        of, first = (declared["part"] == part).sum(), _name(lacking["run"].iloc[0])
         missing = f"{len(lacking)} of {of} runs are missing, the first: {first}"
         messages.append(f"{lacking['grid'].iloc[0]}: {missing}")
     if outside := sorted(there - set(wanted), key=str):
@@ -88,8 +80,8 @@ def _name(run: tuple) -> str:
 
 def progress(declared: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """A row a grid and attribute: how many of its runs are recorded."""
-    there = set(_described(runs))
-    known = declared.assign(recorded=[run in there for run in _described(declared)])
+    there = set(asked(runs))
+    known = declared.assign(recorded=[run in there for run in asked(declared)])
     table = known.groupby(["grid", "attribute"], sort=False)["recorded"]
     table = table.agg(recorded="sum", of="size").reset_index()
     table.insert(2, "state", list(map(_state, table["recorded"], table["of"])))
@@ -109,17 +101,15 @@ def grid_runs(load: Callable[[str, str], Corpus], name: str, directory=paths.RES
     if not name or chosen.empty:
         names = "; ".join(declared["grid"].unique())
         raise RelicError(f"no grid {name!r} in {FILE}", expected=f"a beginning of one of: {names}")
-    rows = chosen[FIELDS].to_dict("records")
+    rows = chosen[UNCHANGED].to_dict("records")
     runs = [describe(load(run.pop("corpus"), run.pop("attribute")), **run) for run in rows]
     return list(dict.fromkeys(runs))
 
 
 def by_grid(table: pd.DataFrame) -> pd.DataFrame:
     """Progress as a reader wants it: a row a grid, an attribute a column."""
-    shown = table.assign(
-        runs=table["recorded"].map("{:,} of ".format) + table["of"].map("{:,}".format)
-    )
-    wide = shown.pivot(index="grid", columns="attribute", values="runs")
+    counts = table["recorded"].map("{:,}".format) + table["of"].map(" of {:,}".format)
+    wide = table.assign(runs=counts).pivot(index="grid", columns="attribute", values="runs")
     sums = table.groupby("grid", sort=False)[["recorded", "of"]].sum()
     wide = wide.reindex(sums.index)[table["attribute"].unique()]
     wide.insert(0, "state", list(map(_state, sums["recorded"], sums["of"])))

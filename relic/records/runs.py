@@ -14,7 +14,6 @@ from relic import paths
 from relic.errors import RelicError
 from relic.measure.runs import Run, Store
 from relic.measure.score import caption_scores
-from relic.records import grid, privacy
 from relic.records.tables import RECORDED, made_now
 from relic.whole import write_whole
 
@@ -32,19 +31,19 @@ PLAIN = {"labels": ["true"], "size": [0], "caption_set": ["standard"], "split": 
 PLAIN |= {"vocabulary": ["", "captioner"]}  # what is compared unless something else is asked for
 PACKED = {"index": False, "compression": "zstd", "use_dictionary": ["key", "image_id"]}
 PACKED |= {"compression_level": 19, "use_byte_stream_split": ["score"]}
-DIGITS, MOST = 9, 20_000_000  # of numbers; bytes of results/
+DIGITS = 9  # of numbers
 
 
 def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     """Add a store's runs on real captions to `results/`; returns all that is published now."""
-    frame = own_frame(store).drop(columns="source")
+    frame = own_frame(store)
     if frame.empty:
         raise RelicError(f"{store.directory} holds no runs", mend="relic sweep computes some")
     frame = frame[~frame["corpus"].str.contains("synthetic")]
-    known = read_recorded(directory)
-    known = known[~_asked(known).isin(_asked(frame))]  # what was computed again replaces the old
+    known, again = read_recorded(directory), set(asked(frame))  # which replaces the old
+    known = known.loc[[run not in again for run in asked(known)]]
     runs = frame if known.empty else pd.concat([known, frame], ignore_index=True)
-    runs = runs.sort_values(ORDER, ignore_index=True).round(DIGITS)
+    runs = runs.drop(columns="source").sort_values(ORDER, ignore_index=True).round(DIGITS)
     compared = runs.loc[runs[list(PLAIN)].isin(PLAIN).all(axis=1), "key"]
     new = stored_outcomes(store, frame[frame["key"].isin(compared)])
     outcomes = pd.concat([read_outcomes(directory), new], ignore_index=True)
@@ -57,16 +56,16 @@ def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     return runs
 
 
-def _asked(runs: pd.DataFrame) -> pd.MultiIndex:
+def asked(runs: pd.DataFrame) -> list[tuple]:
     """What runs are but for captions and code that may have changed since."""
-    return pd.MultiIndex.from_frame(runs[UNCHANGED])
+    return list(runs[UNCHANGED].itertuples(index=False, name=None))
 
 
 def stored_outcomes(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
     """Per-image outcomes of runs in a store; score in percent."""
     parts = [_NO_OUTCOMES]
     for row in runs.to_dict("records"):
-        outcome = store.get(_run(row))
+        outcome = store.get(run_of(row))
         if outcome is None:
             raise RelicError(f"run {row['key']} is damaged", mend="relic sweep computes it again")
         images = outcome.images
@@ -76,15 +75,16 @@ def stored_outcomes(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _run(row: dict) -> Run:
+def run_of(row: dict) -> Run:
+    """The run that a row describes."""
     return Run(**{name: row[name] for name in DESCRIPTION})
 
 
 def read_recorded(directory: Path = paths.RESULTS) -> pd.DataFrame:
-    """Recorded runs; an empty frame where nothing is recorded."""
+    """Recorded runs, `source` told; an empty frame where nothing is recorded."""
     file = directory / "runs.csv"
     if not file.exists():
-        return pd.DataFrame(columns=NEEDED)
+        return pd.DataFrame(columns=[*NEEDED, "source"])
     return _read(file, file.stat().st_mtime_ns).copy(deep=False)
 
 
@@ -96,7 +96,7 @@ def _read(file: Path, _changed: int) -> pd.DataFrame:
     if missing:
         found = f"{file} lacks the columns {', '.join(missing)}"
         raise RelicError(found, mend="git checkout results/")
-    return frame.fillna(dict.fromkeys(TEXT, ""))
+    return frame.fillna(dict.fromkeys(TEXT, "")).assign(source=RECORDED)
 
 
 def read_outcomes(directory: Path = paths.RESULTS) -> pd.DataFrame:
@@ -105,53 +105,11 @@ def read_outcomes(directory: Path = paths.RESULTS) -> pd.DataFrame:
     return pd.read_parquet(file) if file.exists() else _NO_OUTCOMES
 
 
-def load_runs(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
-    """Recorded runs and a store's alike, told apart by `source`."""
-    frames = [read_recorded(directory).assign(source=RECORDED), own_frame(store)]
-    return pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
-
-
 def own_frame(store: Store, runs: list[Run] | None = None) -> pd.DataFrame:
     """Finished runs of a store with their keys, by the latest code: all, or those asked for."""
     frame = store.frame(runs)
     if len(frame):
         same = [name for name in DESCRIPTION if name != "code"]
         frame = frame.sort_values("code", kind="stable").drop_duplicates(same, keep="last")
-    keys = [_run(row).key for row in frame.sort_index().to_dict("records")]
+    keys = [run_of(row).key for row in frame.sort_index().to_dict("records")]
     return frame.sort_index().assign(key=keys, source=OWN)
-
-
-def score_table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean score of runs that differ in nothing but seed and human caption."""
-    fields = ["source", *UNCHANGED, "n_test"]
-    alike = [name for name in fields if name not in ("seed", "caption_index")]
-    table = runs.groupby(alike, dropna=False)["score"].agg(["count", "mean", "std"]).reset_index()
-    table = table.rename(columns={"count": "runs", "std": "std over runs"}).round(2)
-    same = [name for name in alike if table[name].nunique(dropna=False) == 1]
-    return table.drop(columns=[name for name in same if name not in ("captioner", "n_test")])
-
-
-def check(directory: Path = paths.RESULTS) -> list[str]:
-    """What is wrong with `results/`; empty when all is well."""
-    runs, outcomes = read_recorded(directory), read_outcomes(directory)
-    wrong = [row["key"] for row in runs.to_dict("records") if _run(row).key != row["key"]]
-    problems = [f"run {key}: its description gives another key" for key in wrong]
-    if _asked(runs).duplicated().any():
-        problems.append("a run is listed twice")
-    if set(outcomes["key"]) - set(runs["key"]):
-        problems.append("outcomes of runs that are not listed")
-    if list(outcomes.columns) != list(OUTCOMES):
-        problems.append(f"outcomes hold other columns than {', '.join(OUTCOMES)}")
-    means = outcomes.groupby("key")["score"].mean()
-    scores = runs.set_index("key")["score"].reindex(means.index)
-    wrong = means.index[(means - scores).abs() > 1e-3]
-    problems += [f"run {key}: its outcomes do not give its score" for key in wrong]
-    try:
-        problems += grid.problems(grid.read(directory), runs)
-    except RelicError as error:
-        problems.append(str(error))
-    problems += privacy.problems(directory)
-    size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
-    if size > MOST:
-        problems.append(f"{size / 1e6:.1f} MB; at most {MOST / 1e6:.0f} are meant to be committed")
-    return problems

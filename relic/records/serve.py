@@ -37,12 +37,13 @@ from relic.records.runs import (
     OWN,
     PLAIN,
     UNCHANGED,
+    asked,
     own_frame,
     read_outcomes,
     read_recorded,
     stored_outcomes,
 )
-from relic.records.tables import RECORDED, read_table
+from relic.records.tables import read_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,16 +121,15 @@ class Runs:
     @cached_property
     def outcomes(self) -> pd.DataFrame:
         """What became of each test image: key, image_id, score, unseen_raw, unseen."""
-        recorded, own = (self.frame[self.frame["source"] == s] for s in (RECORDED, OWN))
-        own = stored_outcomes(self.store, own)
-        if recorded.empty:  # an audit's: there need be no record
+        here = self.frame["source"] == OWN
+        own, keys = stored_outcomes(self.store, self.frame[here]), set(self.frame["key"][~here])
+        if not keys:  # an audit's: there need be no record
             return own
         known = read_outcomes()
-        without = len(set(recorded["key"]) - set(known["key"].unique()))
-        if without:
+        if without := len(keys - set(known["key"].unique())):
             found = f"{without} of these runs are recorded without outcomes by image"
             raise RelicError(found, expected=f"runs as compared by default: {PLAIN}")
-        return pd.concat([known[known["key"].isin(recorded["key"])], own], ignore_index=True)
+        return pd.concat([known[known["key"].isin(keys)], own], ignore_index=True)
 
     def where(self, **values) -> "Runs":
         """Those whose fields have these values (a list: one of them)."""
@@ -152,15 +152,14 @@ class Runs:
         """What they are and where they came from: the first line of a page."""
         if self.frame.empty:
             return "no runs"
-        came = self.frame["source"].value_counts()
-        words = {RECORDED: "recorded", OWN: "trained on this machine"}
-        said = [f"{came[source]:,} {word}" for source, word in words.items() if source in came]
+        own = (self.frame["source"] == OWN).sum()
+        came = {"recorded": len(self) - own, "trained on this machine": own}
+        said = " and ".join(f"{n:,} {how}" for how, n in came.items() if n)
         fields = ("corpus", "attribute", "classifier")
         corpus, attribute, kinds = (", ".join(self.frame[field].unique()) for field in fields)
-        sizes = self.frame[["captioner", "seed"]].nunique()
-        counts = f"{count(sizes['captioner'], 'captioner')}, {count(sizes['seed'], 'split')}"
-        made = f"{count(len(self), 'run')} ({' and '.join(said)})"
-        return f"{corpus}, {attribute}: {kinds}, {counts}, {made}"
+        captioners, seeds = self.frame[["captioner", "seed"]].nunique()
+        counts = f"{count(captioners, 'captioner')}, {count(seeds, 'split')}"
+        return f"{corpus}, {attribute}: {kinds}, {counts}, {count(len(self), 'run')} ({said})"
 
 
 def runs(
@@ -244,7 +243,7 @@ def described(corpus: AnyCorpus, captioner: str, **choices) -> Run:
 
 def serve(corpus: AnyCorpus, wanted: list[Run], *, workers: int = 0, progress: bool = True) -> Runs:
     """The wanted runs: recorded, else in the store, else computed now."""
-    store, known = Store(paths.runs()), read_recorded().assign(source=RECORDED)
+    store, known = Store(paths.runs()), read_recorded()
     found, missing = match(corpus, wanted, known)
     frames = [found] if len(found) else []
     if missing:
@@ -257,8 +256,7 @@ def match(
     corpus: AnyCorpus, wanted: list[Run], known: pd.DataFrame
 ) -> tuple[pd.DataFrame, list[Run]]:
     """Recorded rows of the wanted runs, and the runs to be computed: an error where captions are absent."""
-    descriptions = known[UNCHANGED].itertuples(index=False, name=None)
-    places = {description: at for at, description in enumerate(descriptions)}
+    places = {description: at for at, description in enumerate(asked(known))}
     fingerprints, rows, missing = known["fingerprint"].tolist(), [], []
     for run in wanted:
         at = places.get(tuple(getattr(run, name) for name in UNCHANGED))
@@ -286,4 +284,4 @@ def _absent(missing: list[Run], wanted: int, known: pd.DataFrame) -> RelicError:
 
 def recorded(**values) -> Runs:
     """All recorded runs whose fields have these values: what a table over classifiers starts from."""
-    return Runs(read_recorded().assign(source=RECORDED)).where(**PLAIN | {"corpus": REAL} | values)
+    return Runs(read_recorded()).where(**PLAIN | {"corpus": REAL} | values)

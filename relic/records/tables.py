@@ -1,4 +1,4 @@
-"""Numbers computed from the real captions and kept in `results/NAME/`, one CSV a part.
+"""Tables of numbers: ours in `results/NAME/`, one CSV a part; the papers' in `published/`, a row a value.
 
 A CSV holds numbers only, no caption text; `provenance.json` says when, at which commit and with what.
 """
@@ -13,6 +13,7 @@ from relic import paths, provenance
 from relic.errors import RelicError
 from relic.whole import write_whole
 
+CELL = ["attribute", "classifier", "captioner", "metric"]  # what names a cell of the papers' tables
 RECORDED = "recorded"  # the `source` of a row that was read from results/
 
 
@@ -38,10 +39,8 @@ def write_record(name: str, part: str, frame: pd.DataFrame) -> Path:
 
 def read_record(name: str) -> pd.DataFrame:
     """All parts of a record as one frame with `source`; empty where nothing is recorded."""
-    frames = [read_table(name, file.stem) for file in sorted(home(name).glob("*.csv"))]
-    return (
-        pd.concat(frames, ignore_index=True).assign(source=RECORDED) if frames else pd.DataFrame()
-    )
+    parts = [read_table(name, file.stem) for file in sorted(home(name).glob("*.csv"))]
+    return pd.concat(parts or [pd.DataFrame()], ignore_index=True).assign(source=RECORDED)
 
 
 def read_table(name: str, part: str, **how) -> pd.DataFrame:
@@ -52,3 +51,15 @@ def read_table(name: str, part: str, **how) -> pd.DataFrame:
     except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
         found, expected = f"{file} cannot be read: {error}", "a CSV of recorded numbers"
         raise RelicError(found, expected=expected, mend="git checkout results/") from error
+
+
+def published(name: str) -> pd.DataFrame:
+    """A published table by name; `relic/records/published/README.md` tells where each comes from.
+
+    >>> published("attribution").columns.tolist()
+    ['source', 'table', 'captioner', 'classifier', 'female', 'male', 'sum']
+    """
+    known = {file.stem: file for file in sorted(paths.PUBLISHED.glob("*.csv"))}
+    if name not in known:
+        raise RelicError(f"no published table {name!r}", expected=f"one of {', '.join(known)}")
+    return pd.read_csv(known[name])

@@ -24,7 +24,7 @@ from relic.data.attribute import load_attribute
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 from relic.measure.runs import Run, describe
-from relic.records import privacy
+from relic.records.check import leaks
 from relic.records.serve import RecordedCorpus, load_corpus
 
 EVIL = "<script>alert('x')</script>"
@@ -165,7 +165,7 @@ def test_quoted_captions_pass_the_check_of_results(tmp_path, monkeypatch):
     three = {run: pd.concat([c, c.assign(of="logit")]) for run, c in three.items()}
     publish(three, quote=True)
     assert len(recorded("examples")) == 6
-    assert privacy.problems(tmp_path) == []
+    assert leaks(tmp_path) == []
 
 
 def assert_described(known: pd.DataFrame) -> None:

@@ -22,8 +22,6 @@ from relic.chapters.datacard import (
 )
 from relic.data.attribute import load_attribute
 from relic.data.corpus import Corpus
-from relic.data.load import load_corpus
-from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 from relic.records.tables import read_table
 
@@ -216,10 +214,13 @@ def test_the_recorded_tables_agree_with_each_other():
     assert depth.drop(columns=0).sum(axis=1).to_dict() == covered.to_dict()
 
 
-def test_a_synthetic_card_is_not_recorded(tmp_path, monkeypatch):
+def test_only_the_real_captions_are_recorded(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    with pytest.raises(RelicError, match="not recorded"):
-        datacard.record([planted_corpus("gender", images=100)])
+    monkeypatch.delenv("RELIC_DATA", raising=False)
+    with pytest.raises(RelicError, match="RELIC_DATA is not set"):
+        datacard.record()
+    with pytest.raises(RelicError, match=r"no table label\s+expected: of labels"):
+        datacard.record("label")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -228,7 +229,7 @@ def test_the_record_is_what_the_real_captions_give(real_data, tmp_path, monkeypa
     names = [name for name in datacard.TABLES if name != "thinning"]
     kept = {name: recorded(name) for name in names}
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    datacard.record([load_corpus(name, "real") for name in ("gender", "race", "age")], names)
+    datacard.record(*names)
     for name, frame in kept.items():
         again = recorded(name)
         assert set(again) == set(frame)

@@ -6,7 +6,6 @@ import pytest
 
 import relic
 from relic.chapters import extensions
-from relic.data.planted import planted_corpus
 from relic.judge.stats import shared
 from relic.records.serve import Runs
 
@@ -38,8 +37,8 @@ def vocabularies():
         run("human", 46.0, 1),
     ]
     rows += [run("human", s, n, vocabulary="none") for n, s in enumerate((46.0, 50.0))]
-    choices = {"captioner": "captioner's", "none": "none"}
-    return extensions.by_choice(made(*rows), "vocabulary", choices)
+    chosen = {"captioner's": ["", "captioner"], "none": ["", "none"]}
+    return {n: relic.lic_table(made(*rows).where(vocabulary=v)) for n, v in chosen.items()}
 
 
 def test_lic_by_vocabulary_shares_lic_m(vocabularies):
@@ -49,10 +48,9 @@ def test_lic_by_vocabulary_shares_lic_m(vocabularies):
 
 
 def test_a_change_is_taken_split_by_split(vocabularies):
-    moved = extensions.changes(vocabularies)
-    assert list(moved) == ["change, none"]
-    assert moved["change, none"]["change"].tolist() == [-2, -4]  # and not of the means alone
-    wide = extensions.side_by_side(moved, "change").iloc[0]
+    moved = extensions.change(vocabularies["none"], vocabularies["captioner's"])
+    assert moved["change"].tolist() == [-2, -4]  # and not of the means alone
+    wide = extensions.side_by_side({"change, none": moved}, "change").iloc[0]
     reach = 12.7062 * np.sqrt((1 / 2 + RHO) * 2)  # t of one degree; variance of -2, -4
     assert wide["change, none"] == -3
     assert wide["change, none high"] == pytest.approx(-3 + reach, abs=1e-3)
@@ -68,17 +66,6 @@ def test_tables_stacked_and_side_by_side(vocabularies):
     assert long[["vocabulary", "lic"]].to_numpy().tolist() == [["captioner's", 6.5], ["none", 3.5]]
     wide = extensions.side_by_side(vocabularies)
     assert wide[["captioner", "captioner's", "none"]].to_numpy().tolist() == [["OSCAR", 6.5, 3.5]]
-
-
-def test_labels_are_told_apart():
-    rows = [run("model", 50.0), run("human", 44.0)]
-    rows += [run("model", 40.0, labels="noisy:0.1"), run("human", 37.0, labels="noisy:0.1")]
-    names = {"true": "as labelled", "noisy:0.1": "flipped"}
-    tables = extensions.by_choice(made(*rows), "labels", names)
-    assert {name: lic["lic"].item() for name, lic in tables.items()} == {
-        "as labelled": 6,
-        "flipped": 3,
-    }
 
 
 def test_judged_says_who_decides():
@@ -108,10 +95,9 @@ def test_the_mean_of_folds_is_as_wide_as_its_captioners():
     assert (found.df, found.n) == (1, 2)
 
 
-def test_human_captions_under_three_vocabularies():
-    corpus = planted_corpus("gender", images=600)
-    shown = extensions.aligned(corpus, "planted_lot")
-    unknown = {way: shown[way].str.count("<unk>").sum() for way in extensions.WAYS.values()}
+def test_human_captions_under_three_vocabularies(executed):
+    small = {"attributes": ["gender"], "corpus": "embedded", "images": 600, "seeds": [0]}
+    page = executed("51_vocabulary", until="read_captions(look", **small)
+    unknown = {way: page["shown"][way].str.count("<unk>").sum() for way in page["ways"].values()}
     assert unknown["captioner's"] > unknown["human-top-n"] > unknown["none"] == 0
-    assert shown["none"].str.contains("genderword").any()
-    assert not shown["caption"].str.contains("genderword").any()
+    assert page["shown"]["none"].str.contains("genderword").any()

@@ -6,21 +6,21 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from relic import paths
-from relic.chapters import datacard, figures, papers
+from relic.chapters import figures, papers
 from relic.data.captioners import in_order
-from relic.data.planted import planted_corpus
 from relic.records import evidence
-from relic.records.published import published
+from relic.records.tables import published
 
 
-def test_the_committed_picture_is_drawn_from_the_published_numbers(tmp_path):
-    cells = papers.cells(evidence.papers())
-    papers.draw_published(cells, tmp_path / "now.svg")
+def test_the_committed_picture_is_drawn_from_the_published_numbers(tmp_path, monkeypatch):
+    papers.record(tmp_path / "now.svg")
     committed = paths.BOOK / "images" / "published_lic.svg"
     assert (tmp_path / "now.svg").read_bytes() == committed.read_bytes(), (
-        "python -m relic.chapters.papers draws it again"
+        "relic record picture draws it again"
     )
-    papers.draw_published(cells.assign(mean=cells["mean"] + 1), tmp_path / "other.svg")
+    other = evidence.papers().assign(lic=lambda table: table["lic"] + 1)
+    monkeypatch.setattr(papers, "papers", lambda: other)
+    papers.record(tmp_path / "other.svg")
     assert (tmp_path / "other.svg").read_bytes() != committed.read_bytes()
 
 
@@ -68,15 +68,16 @@ def test_papers_are_told_apart_by_classifier_unless_ours_are_theirs():
     assert legend(printed.assign(classifier="linear"), series="classifier") == []
 
 
-def test_lengths_have_a_line_for_each_captioner_and_humans():
-    corpus = planted_corpus("gender", images=200)
-    axes = figures.length_figure(datacard.caption_lengths(corpus))
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == [*corpus.display_names.values(), "Human, first caption"]
+@pytest.fixture(scope="module")
+def card(executed):
+    """The data card of a small corpus, up to its last figure."""
+    small = {"attributes": ["gender"], "corpus": "embedded", "images": 200}
+    return executed("00_data", until="sns.heatmap", **small)
 
 
-def test_overlap_shows_every_pair_once():
-    pairs = datacard.same_captions(planted_corpus("gender", images=200))
-    square = pairs.pivot(index="captioner", columns="other", values="same (%)")
-    axes = figures.overlap_figure(square)
-    assert len([text for text in axes.texts if text.get_text()]) == 6
+def test_lengths_have_a_line_for_each_captioner_and_humans(card):
+    assert list(card["looks"]) == [*card["first"].display_names.values(), "Human, first caption"]
+
+
+def test_overlap_shows_every_pair_once(card):
+    assert len([text for text in card["axes"].texts if text.get_text()]) == 6

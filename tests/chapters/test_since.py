@@ -8,6 +8,7 @@ import relic
 from relic import paths
 from relic.chapters import since
 from relic.chapters.claims import headed
+from relic.data.planted import planted_corpus
 from relic.judge.stats import shared
 from relic.records.tables import home, read_table
 
@@ -38,20 +39,27 @@ def test_a_group_is_compared_split_by_split():
     assert found.error == pytest.approx(np.sqrt(1 / 3 + RHO))
 
 
-def test_long_and_short_prompts_by_hand():
+@pytest.fixture(scope="module")
+def page(executed):
+    """The page's names, up to its last figure."""
+    return executed("58_since", until="figures.crossed")
+
+
+def test_long_and_short_prompts_by_hand(page):
     table = pd.concat([lic(NIC=[0, 0]), lic(a=[5, 7], b=[1, 2]).replace({"a": "LLaVA, long prompt", "b": "LLaVA, short prompt"})])  # fmt: skip
-    (row,) = since.prompts(table).to_dict("records")
+    (row,) = page["long_and_short"](table).to_dict("records")
     assert (row["model"], row["long"], row["short"], row["long − short"]) == ("LLaVA", 6, 1.5, 4.5)
-    assert since.prompts(lic(NIC=[0, 1])).empty
+    assert page["long_and_short"](lic(NIC=[0, 1])).empty
 
 
-def test_drawn_images_are_independent():
-    both = since.beside_drawn(lic(NIC=[4, 6], PureT=[0, 0]), lic(NIC=[1, 3]))
-    (row,) = both.to_dict("records")  # only what both have
-    assert (row["these"], row["drawn"], row["these − drawn"]) == (5, 2, 3)
-    spread = np.sqrt(2 * (1 / 2 + RHO))
-    assert row["these high"] - 5 == pytest.approx(12.706205 * spread, rel=1e-6)
-    assert row["these − drawn high"] - 3 == pytest.approx(4.302653 * spread * np.sqrt(2), rel=1e-6)
+def test_the_nine_on_these_images_agree_with_as_many_drawn(page):
+    drawn = page["drawn"](page["corpora"]["Karpathy test"])
+    assert (drawn["captioner"].nunique(), set(drawn["n_test"])) == (9, {84})
+    rows = pd.DataFrame(page["rows"]).query("images == 'Karpathy test'")
+    assert len(rows) == 9
+    assert rows["these − drawn"].tolist() == (rows["these"] - rows["drawn"]).tolist()
+    inside = (rows["these − drawn low"] <= 0) & (rows["these − drawn high"] >= 0)
+    assert inside.sum() >= 8
 
 
 def test_markdown_joins_an_estimate_with_its_interval():
@@ -77,23 +85,53 @@ def test_captions_without_the_image_lie_below_zero(served):
     assert table.loc["GPT-2, no image", "high"] < 0
 
 
-def test_the_nine_on_these_images_agree_with_as_many_drawn(served):
-    runs = served["Karpathy test"]
-    corpus = relic.load_corpus("gender", "Karpathy test")
-    drawn = since.as_many(corpus, "linear", sorted(set(runs.frame["seed"])))
-    both = since.beside_drawn(relic.lic_table(runs), relic.lic_table(drawn))
-    inside = (both["these − drawn low"] <= 0) & (both["these − drawn high"] >= 0)
-    assert len(both) == 9
-    assert inside.sum() >= 8
-    assert set(drawn.frame["n_test"]) == {84}
-
-
 def test_the_leaderboard_follows_from_the_runs(served):
     board = since.board(served)
     kept = read_table("since", "leaderboard").astype({"year": str})
     pd.testing.assert_frame_equal(board.reset_index(drop=True), kept, check_dtype=False, rtol=1e-4)
     text = (home("since") / "leaderboard.md").read_text(encoding="utf-8")
     assert text.endswith(f"\n\n{since.markdown(headed(board))}")
+
+
+def test_recording_writes_every_part_and_the_leaderboard(monkeypatch, tmp_path):
+    """On the embedded corpus, with what takes minutes left out."""
+    kept = home("since")
+    (tmp_path / "since").mkdir()
+    for name in ("leaderboard.md", "naming.csv", "accuracy.csv"):
+        (tmp_path / "since" / name).write_bytes((kept / name).read_bytes())
+    was = (kept / "leaderboard.md").read_text(encoding="utf-8")
+    corpora, asked = {}, []
+
+    def embedded(attribute, images):
+        corpora[attribute, images] = planted_corpus(attribute, images=200)
+        return corpora[attribute, images]
+
+    def accuracy(corpus, *, sets):
+        asked.extend(sets)
+        row = {"metric": "CIDEr", "tokenizer": "PTB", "value": 1.0, "low": 0.0, "high": 2.0}
+        row |= {"corpus": corpus.name, "captioner": "NIC", "n": 1, "draws": 1}
+        return pd.DataFrame([row, row | {"metric": "no metric of ours"}])
+
+    def changed(corpus, keys, **_):
+        return pd.DataFrame({"captioner": keys, "classifier": "linear", "seen": "all"})
+
+    def board(served):
+        assert all((runs.frame["attribute"] == "gender").all() for runs in served.values())
+        return pd.DataFrame({"captioner": ["NIC"], "lic": [1.0]})
+
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    for name, small in {"load_corpus": embedded, "accuracy": accuracy, "length_matched": changed, "objects_masked": changed, "board": board}.items():  # fmt: skip
+        monkeypatch.setattr(since, name, small)
+    since.record()
+    assert len(corpora) == 2 * len(since.image_sets())
+    assert ("planted_lot", "standard") in asked
+    assert set(read_table("since", "accuracy")["metric"]) == {"CIDEr"}
+    labels = read_table("since", "labels")
+    assert set(labels["attribute"]) == {"gender", "race"}
+    for part in ("labels", "naming", "accuracy", "length", "objects", "leaderboard"):
+        assert (tmp_path / "since" / f"{part}.csv").exists()
+    text = (tmp_path / "since" / "leaderboard.md").read_text(encoding="utf-8")
+    assert text == was.partition("\n|")[0] + "\n| captioner | LIC |\n| --- | --- |\n| NIC | 1.0 |\n"
 
 
 def test_an_audit_of_a_file_is_the_chapters_row(served, real_data, tmp_path, monkeypatch):

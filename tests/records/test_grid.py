@@ -10,7 +10,8 @@ from relic import paths
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 from relic.records import grid as declared
-from relic.records.runs import check, read_recorded
+from relic.records.check import check
+from relic.records.runs import read_recorded
 
 CORPUS = planted_corpus("gender", images=400)
 PART = {"status": "complete", "attribute": "gender", "captioner": ["nic", "sat"], "classifier": "linear"}  # fmt: skip

@@ -6,18 +6,16 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from relic import cli
 from relic.errors import RelicError
 from relic.judge.lic import intervals, lic_table
 from relic.measure.runs import Outcome, Run, Store
+from relic.records.check import check
 from relic.records.runs import (
-    OWN,
-    RECORDED,
-    check,
-    load_runs,
+    own_frame,
     publish,
     read_outcomes,
     read_recorded,
-    score_table,
 )
 
 LINEAR = Run(
@@ -125,11 +123,17 @@ def test_outcomes_only_where_intervals_need_them(tmp_path):
     assert read_outcomes(tmp_path / "results")["key"].nunique() == 1
 
 
-def test_recorded_and_own_runs_are_told_apart(store, tmp_path):
-    publish(store, tmp_path / "results")
-    frame = load_runs(store, tmp_path / "results")
-    assert frame["source"].tolist() == [RECORDED, OWN]
-    assert load_runs(Store(tmp_path / "none"), tmp_path / "nowhere").empty
+def test_recorded_and_own_runs_are_told_apart(store, monkeypatch, capsys):
+    shown = ["results", "show", "--captioner", "nic", "--store", str(store.directory)]
+    cli.app([*shown, "--classifier", "linear"], standalone_mode=False)
+    text = capsys.readouterr().out
+    assert "LIC, recorded, percentage points" in text
+    row = next(line for line in text.splitlines() if line.startswith("     own "))
+    assert row.split()[-3:] == ["1", "55.00", "NaN"]  # runs, mean, spread
+    cli.app([*shown, "--source", "own", "--csv"], standalone_mode=False)
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    with pytest.raises(RelicError, match="no runs with captioner 'cat'"):
+        cli.app(["results", "show", "--captioner", "cat"], standalone_mode=False)
 
 
 def test_lic_is_model_less_the_mean_of_its_human_captions(tmp_path):
@@ -152,11 +156,9 @@ def test_lic_is_model_less_the_mean_of_its_human_captions(tmp_path):
             store.put(Outcome(run, outcome(run).scores | {"score": score}, outcome(run).images))
     odd = Run("COCO captions", "gender", "nic", "linear", labels="permuted")
     store.put(outcome(odd))
-    frame = load_runs(store, tmp_path / "nowhere")
+    frame = own_frame(store)
     (row,) = intervals(lic_table(frame[frame["labels"] == "true"])).to_dict("records")
     assert (row["captioner"], row["seeds"], row["lic"]) == ("NIC", 2, 9.0)
-    table = score_table(frame)
-    assert table[table["labels"] == "true"]["runs"].tolist() == [4, 2]
 
 
 def test_check_names_what_is_wrong(store, tmp_path):

@@ -77,7 +77,7 @@ def test_other_captions_than_the_recorded_are_trained(own_store, monkeypatch):
     corpus = planted_corpus("gender", images=300)
     run = describe(corpus, "planted_lot", "linear")
     row = compute(corpus, run)
-    record = vars(run) | row.scores | {"key": run.key, "score": 99.0}
+    record = vars(run) | row.scores | {"key": run.key, "score": 99.0, "source": RECORDED}
     monkeypatch.setattr(serve, "read_recorded", lambda: pd.DataFrame([record]))
     asked = {"sides": ["model"], "seeds": [0], "captioners": ["planted_lot"], "progress": False}
     assert relic.runs(corpus, **asked).frame["score"].tolist() == [99.0]

@@ -19,9 +19,8 @@ from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.judge.stats import rank_correlation
 from relic.measure.text import tokenize
-from relic.records.published import published
 from relic.records.serve import GET, AnyCorpus, load_corpus
-from relic.records.tables import read_table, write_record
+from relic.records.tables import published, read_table, write_record
 
 RECORD = "gender_score"
 TABLES = {

@@ -1,6 +1,6 @@
-"""No labels and no caption text in `results/`: files, columns and cells against a list of what may be there.
+"""Is `results/` sound: keys, scores, the declared grid; and no labels and no caption text in it?
 
-`relic/records/privacy.yml` is the list. A cell of text is refused when it reads like a caption: more than
+`relic/records/privacy.yml` lists the files, columns and cells that may be there. A cell of text is refused when it reads like a caption: more than
 six words, or three and more that begin with an article or a number word. A few short captions may be quoted
 where the list says so.
 """
@@ -14,10 +14,40 @@ import pandas as pd
 import yaml
 
 from relic import paths
+from relic.errors import RelicError
+from relic.records import grid
+from relic.records.runs import OUTCOMES, asked, read_outcomes, read_recorded, run_of
 
+MOST = 20_000_000  # bytes of results/
 WORDS = 6  # a longer text is a description that the list names, or has no business here
 ARTICLE = "an?|the|two|three|four|some|several|there|this|one|group"
 OPENING = re.compile(rf"({ARTICLE})( [\w'-]+){{2,}}", re.IGNORECASE)
+
+
+def check(directory: Path = paths.RESULTS) -> list[str]:
+    """What is wrong with `results/`; empty when all is well."""
+    runs, outcomes = read_recorded(directory), read_outcomes(directory)
+    wrong = [row["key"] for row in runs.to_dict("records") if run_of(row).key != row["key"]]
+    problems = [f"run {key}: its description gives another key" for key in wrong]
+    if len(set(asked(runs))) < len(runs):
+        problems.append("a run is listed twice")
+    if set(outcomes["key"]) - set(runs["key"]):
+        problems.append("outcomes of runs that are not listed")
+    if list(outcomes.columns) != list(OUTCOMES):
+        problems.append(f"outcomes hold other columns than {', '.join(OUTCOMES)}")
+    means = outcomes.groupby("key")["score"].mean()
+    scores = runs.set_index("key")["score"].reindex(means.index)
+    wrong = means.index[(means - scores).abs() > 1e-3]
+    problems += [f"run {key}: its outcomes do not give its score" for key in wrong]
+    try:
+        problems += grid.problems(grid.read(directory), runs)
+    except RelicError as error:
+        problems.append(str(error))
+    problems += leaks(directory)
+    size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    if size > MOST:
+        problems.append(f"{size / 1e6:.1f} MB; at most {MOST / 1e6:.0f} are meant to be committed")
+    return problems
 
 
 @cache
@@ -36,7 +66,7 @@ def like_a_caption(text: str) -> bool:
     return not any(re.fullmatch(known, text) for known in _listed()["descriptions"])
 
 
-def problems(directory: Path = paths.RESULTS) -> list[str]:
+def leaks(directory: Path = paths.RESULTS) -> list[str]:
     """Files, columns and cells that have no business in `results/`."""
     wrong = []
     for file in sorted(p for p in directory.rglob("*") if p.is_file()):

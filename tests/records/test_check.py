@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from relic import paths
-from relic.records import privacy as allowed
+from relic.records.check import leaks
 
 
 @pytest.fixture
@@ -22,18 +22,18 @@ def change(file, **columns):
 
 
 def test_the_committed_records_are_clean():
-    assert allowed.problems() == []
+    assert leaks() == []
 
 
 def test_a_label_column_is_found(results):
     change(results / "runs.csv", bb_gender=1)
-    assert allowed.problems(results) == ["runs.csv: column 'bb_gender' is not listed in relic/records/privacy.yml"]  # fmt: skip
+    assert leaks(results) == ["runs.csv: column 'bb_gender' is not listed in relic/records/privacy.yml"]  # fmt: skip
 
 
 def test_classes_among_outcomes_are_found(results):
     frame = pd.DataFrame({"key": ["k"], "image_id": [5], "score": [0.5], "y": [1]})
     frame.to_parquet(results / "outcomes.parquet")
-    (problem,) = allowed.problems(results)
+    (problem,) = leaks(results)
     assert "column 'y'" in problem
 
 
@@ -43,14 +43,14 @@ def test_one_caption_in_a_listed_column_is_found(results, file, text):
     frame = pd.read_csv(results / file)
     frame.loc[len(frame) // 2, "captioner"] = text
     frame.to_csv(results / file, index=False)
-    assert f"{file}: column 'captioner' holds 1 texts like captions" in allowed.problems(results)
+    assert f"{file}: column 'captioner' holds 1 texts like captions" in leaks(results)
 
 
 def test_a_caption_does_not_hide_in_a_column_of_descriptions(results):
     frame = pd.read_csv(results / "gender_score" / "scores.csv")
     frame.loc[0, "corpus"] += ", a man on a motorcycle beside a road"
     frame.to_csv(results / "gender_score" / "scores.csv", index=False)
-    (problem,) = allowed.problems(results)
+    (problem,) = leaks(results)
     assert problem.startswith("gender_score/scores.csv: column 'corpus'")
 
 
@@ -61,13 +61,13 @@ def test_a_caption_does_not_hide_in_a_column_of_descriptions(results):
 def test_a_few_short_captions_may_be_quoted_in_one_file(results, rows, text, fine):
     quoted = pd.DataFrame({"caption": [text.strip()] * rows, "p": 0.5})
     quoted.to_csv(results / "attribution" / "examples.csv", index=False)
-    assert (allowed.problems(results) == []) == fine
+    assert (leaks(results) == []) == fine
 
 
 def test_files_that_are_not_listed_are_found(results):
     (results / "captions.txt").write_text("x")
     (results / "accuracy" / "more.jsonl").write_text("{}")
     (results / "runs.csv").write_bytes(b"")
-    assert [p.split(":")[0] for p in allowed.problems(results)] == [
+    assert [p.split(":")[0] for p in leaks(results)] == [
         "accuracy/more.jsonl", "captions.txt", "runs.csv cannot be read",
     ]  # fmt: skip
