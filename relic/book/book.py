@@ -38,7 +38,6 @@ def book_step(profile: str, directory: Path, notebooks: list[str]) -> Step:
     read = [p for p in sorted(paths.BOOK.rglob("*")) if paths.BUILD not in p.parents]
     ends = (".json", ".ipynb", ".failed.ipynb")
     read += [directory / f"{name}{end}" for name in notebooks for end in ends]
-    read += [paths.RESULTS / "grid.yml", paths.RESULTS / "provenance.json"]
     read += [paths.ROOT / "CITATION.cff", *files("import relic.book.book")]
     given = {"profile": profile, "notebooks": notebooks}
     rests_on = resting_on([file for file in read if file.is_file()], given)
@@ -82,16 +81,13 @@ def compile_book(profile: str, directory: Path, notebooks: list[str]) -> str:
 
 def fill(stage: Path) -> None:
     """Put the values that pages name into the stage's configuration, for MyST to substitute."""
-    pages = {p.name: p.read_text(encoding="utf-8") for p in stage.glob("*.md")}
-    if not any("{{" in text for text in pages.values()):
+    if not any("{{" in page.read_text(encoding="utf-8") for page in stage.glob("*.md")):
         return
     from relic.book import values  # seconds: only for a book that names values
 
-    found = values.values()
-    values.check(pages, found)
     file = stage / "_config.yml"
     config = yaml.safe_load(file.read_text(encoding="utf-8"))
-    config["parse"]["myst_substitutions"] = found
+    config["parse"]["myst_substitutions"] = values.values()
     file.write_text(yaml.safe_dump(config, allow_unicode=True, width=10**9), encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ import relic
 from relic import paths
 
 CODE = (".py", ".pyc")  # all else in a module's directory is data that it may read
-RUNS = ("runs.csv", "outcomes.parquet")
+RUNS = ("runs.csv", "outcomes.parquet", "grid.yml", "provenance.json")
 READS_RUNS = "relic.records.runs"
 READERS = ("read_table", "read_record", "write_record")
 
