@@ -13,7 +13,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from relic import paths
+from relic import paths, provenance
 from relic.whole import write_whole
 
 NOT_RUN, RUNNING, OK, FAILED = "", "running", "ok", "failed"
@@ -34,7 +34,6 @@ class Record:
     seconds: float = 0.0
     data: str = ""
     commit: str = ""
-    dirty: bool | None = None
 
     @property
     def failure(self) -> str:
@@ -72,7 +71,10 @@ def execute(name: str, directory: Path, timeout: int, about: dict) -> str:
     cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     injected = len(code) + bool(about["parameters"])  # papermill adds one
-    record = Record(name, RUNNING, cells=injected, started=time.time(), **about)
+    made = provenance.commit()
+    commit = made["commit"] + " with uncommitted changes" * bool(made["dirty"])
+    started = {"started": time.time(), "cells": injected, "commit": commit}
+    record = Record(name, RUNNING, **started, **about)
     record.write(file)
 
     def begins(cell, cell_index):

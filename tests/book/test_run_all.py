@@ -14,7 +14,7 @@ import pytest
 from relic.book import options
 from relic.book.execute import OK, Record
 from relic.book.profiles import notebook_parameters
-from relic.book.runner import Step
+from relic.book.steps import Step
 from relic.errors import RelicError
 
 OLD_BOOK = "the book of an earlier build"
