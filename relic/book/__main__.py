@@ -9,9 +9,8 @@ from pathlib import Path
 
 from relic import paths
 from relic.book import book, options
-from relic.book.execute import execute
 from relic.book.profiles import load_profile, notebooks
-from relic.book.steps import Step, notebook_files, resting_on, run
+from relic.book.steps import Step, execute, notebook_files, resting_on, run
 from relic.data.load import CHOICES
 from relic.data.upstream import directory_fingerprint
 from relic.errors import RelicError

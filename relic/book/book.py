@@ -22,8 +22,7 @@ from pygments.lexers import PythonLexer
 from tqdm import tqdm
 
 from relic import paths
-from relic.book.execute import FAILED, NOT_RUN, OK, Record, read_record
-from relic.book.steps import Step, files, resting_on
+from relic.book.steps import FAILED, NOT_RUN, OK, Record, Step, files, read_record, resting_on
 from relic.errors import RelicError
 
 STATUS = "status.md"  # a template, filled with what became of the notebooks
@@ -123,7 +122,7 @@ def fill(stage: Path) -> None:
 def jupyter_book(stage: Path, made: Path, *options: str, **how) -> subprocess.CompletedProcess:
     """Run Jupyter Book in a process that ends with ours."""
     script = (
-        "from relic.book.execute import die_with_parent; "
+        "from relic.book.steps import die_with_parent; "
         f"die_with_parent({os.getpid()}); from jupyter_book.cli.main import main; main()"
     )
     command = [sys.executable, "-c", script, "build", str(stage), "--path-output", str(made)]

@@ -36,14 +36,11 @@ EQUAL_SIZE = 2190  # gender images, as many as race has
 EQUALIZER, NIC_PLUS = PAIRS[0]
 BOTH = (MAIN, "lstm")  # our primary classifier and the papers'
 NINE = list(relic.published("captioners")["captioner"])  # the papers' captioners
-GRIDS = [f"lstm {part}" for part in ("upstream", "paired LIC_M", "paired LIC_D", "vocabulary")]
-GRIDS += [f"bert-{part} LIC_{side}" for part in ("ft", "pre") for side in "MD"]
 
 
 def values() -> dict:
     """Everything the pages may name, as text."""
-    verdicts, runs = relic.judge_all(), read_recorded()
-    progress = grid.progress(grid.read(), runs)
+    verdicts = relic.judge_all()
     lic = {name: _lic(name) for name in ATTRIBUTES}
     computed = {f"claim{n}": {a: _verdict(verdicts, n, a) for a in ATTRIBUTES} for n in "124"}
     computed |= {
@@ -57,11 +54,9 @@ def values() -> dict:
         "since": newer(),
         "permuted": {"gender": levels(_lic("gender", labels="permuted"))},
         "papers": papers(verdicts),
-        "record": record(progress, runs),
-        "done": done(progress),
         "wrong": {name: wrong(name) for name in ATTRIBUTES},
     }
-    alone = (landing, example, calibration, direction, gender_score, age, audit)
+    alone = (landing, example, calibration, direction, gender_score, record, age, audit)
     return text(computed | {part.__name__: part() for part in alone})
 
 
@@ -192,16 +187,14 @@ def newer() -> dict:
     lic = _lic("gender", corpus=corpus_name("Karpathy test"))
     group = lic["captioner"].map(since.group)
     judged = relic.amplification(lic[group == "COCO"])
-    llava = read_table("since", "length").query(
-        "captioner == 'LLaVA, long prompt' and attribute == 'gender'"
-    )
-    llava["ends"] = llava["length"].map({"as written": "long", "same length": "cut"})
+    lengths = read_table("since", "length").query("attribute == 'gender'")
+    llava = lengths[lengths["captioner"] == "LLaVA, long prompt"].groupby("length")
     return {
         "less": since.ahead(lic, "COCO"),
         "surely": f"{judged.surely} of {judged.captioners}",
         "control": relic.mean_over_captioners(lic[group == since.CONTROL]),
         "n_test": round(lic["n_test"].mean()),
-        "llava": {name: relic.mean_over_captioners(part) for name, part in llava.groupby("ends")},
+        "llava": {n.replace(" ", "_"): relic.mean_over_captioners(part) for n, part in llava},
     }
 
 
@@ -297,8 +290,10 @@ def gender_score() -> dict:
     }
 
 
-def record(progress: pd.DataFrame, runs: pd.DataFrame) -> dict:
+def record() -> dict:
     """What `results/` holds of the declared grid, and what it took."""
+    runs = read_recorded()
+    progress = grid.progress(grid.read(), runs)
     published = json.loads((paths.RESULTS / "provenance.json").read_text(encoding="utf-8"))
     return {
         "runs": progress["recorded"].sum(),
@@ -306,19 +301,6 @@ def record(progress: pd.DataFrame, runs: pd.DataFrame) -> dict:
         "hours": runs["seconds"].sum() / 3600,
         "device": published["device"],
     }
-
-
-def done(progress: pd.DataFrame) -> dict:
-    """How many declared runs of a grid are recorded, and whose attributions are."""
-    shown = {}
-    for name in GRIDS:
-        own = progress[progress["grid"].str.startswith(name)].groupby("attribute")
-        sums = own[["recorded", "of"]].sum().itertuples()
-        shown[re.sub(r"\W", "_", name)] = {r[0]: f"{r[1]:,} of {r[2]:,}" for r in sums}
-    for name, part in read_table("attribution", "scores").groupby("classifier"):
-        whose = ", ".join(relic.in_order(part["captioner"].map(relic.display_names()).unique()))
-        shown[f"words_{name[:4]}"] = f"{whose}, {relic.count(part['seed'].nunique(), 'split')}"
-    return shown
 
 
 def wrong(attribute: str) -> str:
@@ -352,15 +334,14 @@ def audit() -> dict:
 
 def rebuilt() -> str:
     """Runs of this machine's store beside the recorded ones, for the status page; empty: none."""
-    table = beside_record(own_frame(Store(paths.runs())), read_recorded())
+    own = own_frame(Store(paths.runs()))
+    table = beside_record(own, read_recorded()) if len(own) else own
     caption = "Runs on COCO captions that this machine's store and the record both have: largest difference of their scores, points."
     return _table(table, "rebuilt.csv", caption, 3) if len(table) else ""
 
 
 def beside_record(own: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     """How far scores of runs that were described alike lie apart, by kind of run."""
-    if own.empty:
-        return own
     both = own.merge(known, on=UNCHANGED, suffixes=("", " recorded"))
     both["difference"] = (both["score"] - both["score recorded"]).abs()
     both["same"] = both["fingerprint"] == both["fingerprint recorded"]
