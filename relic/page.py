@@ -127,25 +127,14 @@ def table_html(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) 
 
 
 def cells(frame: pd.DataFrame, decimals: int = 1) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Every cell as text, and whether a column holds numbers; bounds join what they belong to.
-
-    `lic, low, high` become one column; so do bounds without an estimate before them.
-    """
+    """Every cell as text, and whether a column holds numbers; `lic, low, high` become one column."""
     columns, texts, kinds = list(frame), {}, {}
     for at, name in enumerate(columns):
-        if name.endswith("high") and name[:-4] + "low" in columns:
-            continue
-        if name.endswith("low") and name[:-3] + "high" in columns:
-            low, high = frame[name], frame[name[:-3] + "high"]
-            before = columns[at - 1] if at else ""
-            if before in texts and not before.endswith("high"):
-                three = zip(frame[before], low, high, strict=True)
-                texts[before] = [span(*each, decimals) for each in three]
-            else:
-                title = name[:-3].strip() or "interval"
-                ends = [[number(float(end), decimals) for end in side] for side in (low, high)]
-                texts[title] = [f"[{a}, {b}]" for a, b in zip(*ends, strict=True)]
-                kinds[title] = "num"
+        if name.endswith("high") and f"{name[:-4]}low" in columns:
+            continue  # stands with its estimate
+        if name.endswith("low") and f"{name[:-3]}high" in columns:
+            ends = frame[columns[at - 1]], frame[name], frame[f"{name[:-3]}high"]
+            texts[columns[at - 1]] = [span(*each, decimals) for each in zip(*ends, strict=True)]
             continue
         texts[name] = [number(value, decimals) for value in frame[name]]
         kinds[name] = "num" if pd.api.types.is_numeric_dtype(frame[name]) else "text"

@@ -8,15 +8,12 @@ from functools import cache, partial
 from pathlib import Path
 
 from relic import paths
-from relic.book import book, options, pdf
-from relic.book.depends import notebook_files
-from relic.book.execute import execute
+from relic.book import book, options
 from relic.book.profiles import load_profile, notebooks
-from relic.book.runner import Step, resting_on, run
+from relic.book.steps import Step, execute, notebook_files, resting_on, run
 from relic.data.load import CHOICES, directory_fingerprint
 from relic.errors import RelicError
 from relic.numbers import count
-from relic.provenance import commit
 
 
 def main(arguments: list[str]) -> int:
@@ -48,7 +45,7 @@ def build(chosen) -> int:
     if data:
         os.environ[paths.DATA_SETTING] = str(data)  # notebooks run in another directory
     if chosen.pdf:
-        pdf.browser()  # an error now, not after the build
+        book.browser()  # an error now, not after the build
     sets = [*(["corpus=real"] if chosen.data else []), *chosen.sets]
     available = notebooks()
     wanted = load_profile(chosen.profile, available, sets, chosen.only)
@@ -58,7 +55,12 @@ def build(chosen) -> int:
     os.environ["RELIC_PROFILE"] = chosen.profile
     directory = paths.profile_build(chosen.profile)
     directory.mkdir(parents=True, exist_ok=True)
-    with one_build_at_a_time(paths.BUILD / "lock"):
+    with (paths.BUILD / "lock").open("w") as lock:
+        try:  # two builds would overwrite each other's state; the system frees a dead one's lock
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            busy = "another build of this checkout is running"
+            raise RelicError(busy, mend="wait for it, or stop it") from error
         for half in (*directory.glob(".*.part"), *directory.glob("*.running.ipynb")):
             half.unlink()  # of a build that was killed
         return execute_and_compile(chosen, wanted, list(available), directory)
@@ -66,8 +68,7 @@ def build(chosen) -> int:
 
 def execute_and_compile(chosen, wanted: dict, every: list[str], directory: Path) -> int:
     """Notebooks, then the book."""
-    source = commit()
-    steps = [notebook_step(n, p, directory, chosen.timeout, source) for n, p in wanted.items()]
+    steps = [notebook_step(name, given, directory, chosen) for name, given in wanted.items()]
     steps = [*steps[-1:], *steps[:-1]]  # the last, an audit, takes longest: no core waits for it
     print(f"profile {chosen.profile}: {count(len(steps), 'notebook')}", file=sys.stderr)
     with contextlib.chdir(directory):  # papermill would change it under other notebooks at work
@@ -86,31 +87,19 @@ def execute_and_compile(chosen, wanted: dict, every: list[str], directory: Path)
     where = os.path.relpath(paths.HTML)
     print(f"the book: {where}/index.html   serve it: python3 -m http.server --directory {where}")
     if chosen.pdf:
-        print(f"printed:  {os.path.relpath(pdf.print_book())}")
+        print(f"printed:  {os.path.relpath(book.print_book())}")
     return 1 if failures else 0
 
 
-@contextlib.contextmanager
-def one_build_at_a_time(file: Path):
-    """Two builds would overwrite each other's state. The system frees the lock of a dead process."""
-    with file.open("w") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            busy = "another build of this checkout is running"
-            raise RelicError(busy, mend="wait for it, or stop it") from error
-        yield
-
-
-def notebook_step(name: str, parameters: dict, directory: Path, timeout: int, source: dict) -> Step:
+def notebook_step(name: str, parameters: dict, directory: Path, chosen) -> Step:
     """A notebook's step, keyed on source, parameters, modules, lock, records and data."""
     notebook = paths.NOTEBOOKS / f"{name}.ipynb"
     data = data_fingerprint(parameters.get("corpus", "embedded"))
     given = {f"parameter {key}": value for key, value in parameters.items()}
     files = [notebook, paths.ROOT / "requirements.lock", *notebook_files(notebook)]
     rests_on = resting_on(files, given | {"data": data})
-    about = {"parameters": parameters, "data": data, "rests_on": rests_on, **source}
-    action = partial(execute, name, directory, timeout, about)
+    about = {"parameters": parameters, "data": data, "rests_on": rests_on}
+    action = partial(execute, name, directory, chosen.timeout, about)
     return Step(name, action, rests_on, directory / f"{name}.json", directory / f"{name}.ipynb")
 
 

@@ -1,23 +1,28 @@
-"""Compile the book: stage sources and executed notebooks, run Jupyter Book, publish in one step."""
+"""Compile the book: stage sources and executed notebooks, run Jupyter Book, publish, print."""
 
+import ast
+import inspect
 import json
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
-from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
 
+import jinja2
 import yaml
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 from tqdm import tqdm
 
 from relic import paths
-from relic.book import sources
-from relic.book.depends import files
-from relic.book.execute import FAILED, NOT_RUN, OK, Record, read_record
-from relic.book.runner import Step, resting_on
+from relic.book.steps import FAILED, NOT_RUN, OK, Record, Step, files, read_record, resting_on
 from relic.errors import RelicError
 
 STATUS = "status.md"  # a template, filled with what became of the notebooks
@@ -27,10 +32,28 @@ ABSENT = """{title}
 :::{{warning}}
 This page {state} in this build. `./run_all.sh --only {name}` runs it.
 :::"""
-FAILURE = """:::{{danger}} {title}
+FAILURE = """:::{{danger}} This page failed
 {error}
+
+What it shows ends there.
 :::"""
 ADDED = {"injected-parameters", "papermill-error-cell-tag"}  # cells of papermill's, by tag
+SOURCES = "_static/source"  # highlighted copies of the modules that pages link to
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+QUIET = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync".split()
+QUIET += ["--disable-background-networking", "--disable-component-update"]
+READY = 20_000  # milliseconds that a page may take to draw its formulas
+
+
+def check_contents(notebooks: list[str]) -> None:
+    """Every notebook is in the table of contents, and every page there exists or will be made."""
+    contents = (paths.BOOK / "_toc.yml").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^[^#\n]*\b(?:file|root): (\S+)", contents, re.M))
+    made = {f"notebooks/{name}" for name in notebooks}
+    absent = {f for f in listed - made if not (paths.BOOK / f"{f}.md").exists()}
+    if wrong := sorted((made - listed) | absent):
+        expected = "every notebook listed, and every page listed to exist"
+        raise RelicError(f"book/_toc.yml: {', '.join(wrong)}", expected=expected)
 
 
 def book_step(profile: str, directory: Path, notebooks: list[str]) -> Step:
@@ -38,17 +61,13 @@ def book_step(profile: str, directory: Path, notebooks: list[str]) -> Step:
     read = [p for p in sorted(paths.BOOK.rglob("*")) if paths.BUILD not in p.parents]
     ends = (".json", ".ipynb", ".failed.ipynb")
     read += [directory / f"{name}{end}" for name in notebooks for end in ends]
-    read += [paths.RESULTS / "grid.yml", paths.RESULTS / "provenance.json"]
     read += [paths.ROOT / "CITATION.cff", *files("import relic.book.book")]
     given = {"profile": profile, "notebooks": notebooks}
     rests_on = resting_on([file for file in read if file.is_file()], given)
     record = paths.BUILD / "book.json"
 
     def make() -> str:
-        try:
-            problem = compile_book(profile, directory, notebooks)
-        except RelicError as error:
-            return str(error)
+        problem = compile_book(profile, directory, notebooks)
         if not problem:
             Record("book", OK, rests_on).write(record)
         return problem
@@ -62,57 +81,52 @@ def compile_book(profile: str, directory: Path, notebooks: list[str]) -> str:
     for old in (stage, made):
         shutil.rmtree(old, ignore_errors=True)
     shutil.copytree(paths.BOOK, stage, ignore=shutil.ignore_patterns("_build"))
-    records = {name: read_record(directory / f"{name}.json") for name in notebooks}
+    records = [read_record(directory / f"{name}.json") for name in notebooks]
     (stage / "notebooks").mkdir()
-    for name, record in records.items():
+    for name, record in zip(notebooks, records, strict=True):
         page = notebook_page(name, directory, record)
         code = [c for c in page["cells"] if c["cell_type"] == "code"]
-        linked = sources.link(stage, "\n".join("".join(cell["source"]) for cell in code))
+        linked = link(stage, "\n".join("".join(cell["source"]) for cell in code))
         page["cells"][-1:-1] = [_markdown(linked, "relic-sources")] if linked else []
         (stage / "notebooks" / f"{name}.ipynb").write_text(json.dumps(page), encoding="utf-8")
     fill(stage)
-    template = (stage / STATUS).read_text(encoding="utf-8")
-    (stage / STATUS).write_text(status_page(template, profile, records), encoding="utf-8")
-    problem = jupyter_book(stage, made)
-    if not problem:
+    (stage / STATUS).write_text(status_page(profile, records), encoding="utf-8")
+    log = paths.BUILD / "book.log"
+    with log.open("w", encoding="utf-8") as stream:
+        options = ("-W", "-n", "--keep-going")  # warnings are errors
+        done = jupyter_book(stage, made, *options, stdout=stream, stderr=subprocess.STDOUT)
+    if done.returncode == 0 and (made / "_build" / "html" / "index.html").exists():
         publish(made / "_build" / "html")
         shutil.rmtree(made, ignore_errors=True)
-    return problem
-
-
-def fill(stage: Path) -> None:
-    """Put the values that pages name into the stage's configuration, for MyST to substitute."""
-    pages = {p.name: p.read_text(encoding="utf-8") for p in stage.glob("*.md")}
-    if not any("{{" in text for text in pages.values()):
-        return
-    from relic.book import values  # seconds: only for a book that names values
-
-    found = values.values()
-    values.check(pages, found)
-    file = stage / "_config.yml"
-    config = yaml.safe_load(file.read_text(encoding="utf-8"))
-    config["parse"]["myst_substitutions"] = found
-    file.write_text(yaml.safe_dump(config, allow_unicode=True, width=10**9), encoding="utf-8")
-
-
-def jupyter_book(stage: Path, made: Path) -> str:
-    """Run Jupyter Book with warnings as errors; returns what it complained about."""
-    log = paths.BUILD / "book.log"
-    script = (
-        "from relic.book.execute import die_with_parent; "
-        f"die_with_parent({os.getpid()}); from jupyter_book.cli.main import main; main()"
-    )
-    command = [sys.executable, "-c", script, "build", str(stage), "--path-output", str(made)]
-    command += ["-W", "-n", "--keep-going"]
-    with log.open("w", encoding="utf-8") as stream:
-        done = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, cwd=paths.BUILD)
-    text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(encoding="utf-8", errors="replace"))
-    if done.returncode == 0 and (made / "_build" / "html" / "index.html").exists():
         return ""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(encoding="utf-8", errors="replace"))
     lines = [line for line in text.splitlines() if re.search("WARNING|ERROR|Error|error:", line)]
     lines = (lines or text.splitlines()[-5:])[:20]
     found = ["the book did not compile without warnings:", *lines, f"all: {os.path.relpath(log)}"]
     return "\n  ".join(found)
+
+
+def fill(stage: Path) -> None:
+    """Put the values that pages name into the stage's configuration, for MyST to substitute."""
+    pages = [page for page in stage.glob("*.md") if page.name != STATUS]
+    if not any("{{" in page.read_text(encoding="utf-8") for page in pages):
+        return
+    from relic.book import values  # seconds: only for a book that names values
+
+    file = stage / "_config.yml"
+    config = yaml.safe_load(file.read_text(encoding="utf-8"))
+    config["parse"]["myst_substitutions"] = values.values()
+    file.write_text(yaml.safe_dump(config, allow_unicode=True, width=10**9), encoding="utf-8")
+
+
+def jupyter_book(stage: Path, made: Path, *options: str, **how) -> subprocess.CompletedProcess:
+    """Run Jupyter Book in a process that ends with ours."""
+    script = (
+        "from relic.book.steps import die_with_parent; "
+        f"die_with_parent({os.getpid()}); from jupyter_book.cli.main import main; main()"
+    )
+    command = [sys.executable, "-c", script, "build", str(stage), "--path-output", str(made)]
+    return subprocess.run([*command, *options], cwd=paths.BUILD, **how)
 
 
 def publish(made: Path) -> None:
@@ -125,22 +139,11 @@ def publish(made: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def check_contents(notebooks: list[str]) -> None:
-    """Every notebook is in the table of contents, and every page there exists or will be made."""
-    try:
-        contents = yaml.safe_load((paths.BOOK / "_toc.yml").read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise RelicError(f"book/_toc.yml: {error}") from error
-    listed = set(re.findall(r"(?:file|root): (\S+)", yaml.safe_dump(contents)))
-    made = {f"notebooks/{name}" for name in notebooks}
-    absent = {f for f in listed - made if not (paths.BOOK / f"{f}.md").exists()}
-    if wrong := sorted((made - listed) | absent):
-        expected = "every notebook listed, and every page listed to exist"
-        raise RelicError(f"book/_toc.yml: {', '.join(wrong)}", expected=expected)
+# -- pages ----------------------------------------------------------------------------------------
 
 
 def notebook_page(name: str, directory: Path, record: Record) -> dict:
-    """The executed notebook as a page: injected cell and progress bars out, failure on top."""
+    """The executed notebook as a page: injected cell and progress bars out, failure under the title."""
     failed = record.status == FAILED
     file = directory / f"{name}{'.failed' if failed else ''}.ipynb"
     done = record.status in (OK, FAILED) and file.exists()
@@ -150,15 +153,12 @@ def notebook_page(name: str, directory: Path, record: Record) -> dict:
     for cell in cells:
         if cell["cell_type"] == "code":
             cell["outputs"] = [o for o in cell["outputs"] if o.get("name") != "stderr"]
-    starts = ["".join(cell["source"]).partition("\n")[0] for cell in cells]
-    title = next((i for i, line in enumerate(starts) if line.startswith("# ")), -1)
     if not done:
+        title = "".join(cells[0]["source"]).partition("\n")[0]
         state = "failed before its first cell" if failed else "was not run"
-        heading = starts[title] if title >= 0 else f"# {name}"
-        cells = [_markdown(ABSENT.format(title=heading, state=state, name=name))]
+        cells = [_markdown(ABSENT.format(title=title, state=state, name=name))]
     elif failed:
-        told = f"{literal(record.failure)}\n\nWhat it shows ends there."
-        cells.insert(title + 1, _markdown(FAILURE.format(title="This page failed", error=told)))
+        cells.insert(1, _markdown(FAILURE.format(error=literal(record.failure))))
     return page | {"cells": cells}
 
 
@@ -166,52 +166,108 @@ def _markdown(text: str, name: str = "relic-added") -> dict:
     return {"cell_type": "markdown", "id": name, "metadata": {}, "source": text}
 
 
-def status_page(template: str, profile: str, records: dict[str, Record]) -> str:
-    """The status page, from our records."""
-    known = [record for record in records.values() if record.status != NOT_RUN]
-    bad = [record for record in known if record.status == FAILED]
-    ran = sum(record.status == OK for record in known)
-    summary = f"{ran} of {len(records)} notebooks ran."
-    summary = "All notebooks ran." if ran == len(records) else summary
-    given = {r.notebook: ", ".join(f"{k} = {v}" for k, v in r.parameters.items()) for r in known}
-    failures = [FAILURE.format(title=r.notebook, error=literal(r.failure)) for r in bad]
-    return template.format(
-        profile=profile,
-        now=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
-        summary=f"**{len(bad)} of {len(records)} notebooks failed.**" if bad else summary,
-        shared=_shared(known) if known else "",
-        notebooks="\n".join(map(_row, records.values())),
-        failures="\n\n".join(failures),
-        rebuilt=_rebuilt(),
-        parameters="\n".join(f"- {name}: {literal(text)}" for name, text in given.items() if text),
-        total=tqdm.format_interval(sum(record.seconds for record in known)),
-    )
+def status_page(profile: str, records: list[Record]) -> str:
+    """The status page, from our records, with own runs beside the recorded ones."""
+    rebuilt = ""
+    if any(paths.runs().glob("*")):
+        from relic.book import values
 
-
-def _shared(records: list[Record]) -> str:
-    """When, at which commit and on which data the notebooks ran; mostly the same for all."""
-    started = sorted(time.strftime("%Y-%m-%d %H:%M", time.gmtime(r.started)) for r in records)
-    commits = dict.fromkeys(f"`{r.commit}`" + (" with changes" if r.dirty else "") for r in records)
-    data = dict.fromkeys(f"`{r.data[:12]}`" for r in records)
-    return f"Started between {started[0]} and {started[-1]} UTC; commit {', '.join(commits)}; data {', '.join(data)}."
-
-
-def _rebuilt() -> str:
-    """How far runs of this machine's store on the real captions lie from the recorded ones."""
-    nothing = "Nothing was trained here on the real captions: what pages show is the record."
-    if not any(paths.runs().glob("*")):
-        return nothing
-    from relic.book.values import rebuilt
-
-    return rebuilt() or nothing
-
-
-def _row(record: Record) -> str:
-    name, status = record.notebook, WORDS.get(record.status, "interrupted")
-    seconds = f"{record.seconds:.1f}" if record.status != NOT_RUN else ""
-    return f"| [{name}](notebooks/{name}.ipynb) | {status} | {seconds} |"
+        rebuilt = values.rebuilt()
+    look = jinja2.Environment(trim_blocks=True, lstrip_blocks=True)
+    look.filters["literal"], look.filters["interval"] = literal, tqdm.format_interval
+    look.filters["utc"] = lambda at: time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
+    look.filters["given"] = lambda values: ", ".join(f"{k} = {v}" for k, v in values.items())
+    template = look.from_string((paths.BOOK / STATUS).read_text(encoding="utf-8"))
+    shown = {"profile": profile, "records": records, "rebuilt": rebuilt}
+    return template.render(now=time.time(), words=WORDS, **shown)
 
 
 def literal(text: str) -> str:
     """Text that Markdown shows as it is: in a code span nothing but a backtick has a meaning."""
     return "`" + text.replace("`", "'").replace("\n", " ") + "`"
+
+
+# -- links to source ------------------------------------------------------------------------------
+
+
+def link(stage: Path, code: str) -> str:
+    """HTML with the source of each function of relic that code names; empty: none.
+
+    Their modules are put into the book.
+    """
+    anchor = '<a href="../{}/{}"><code>{}</code></a>'.format
+    found = places(code)
+    for file in {where.split("#")[0] for where in found.values()}:
+        target, title = stage / SOURCES / file, file.removesuffix(".html")
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            text = (paths.ROOT / title).read_text(encoding="utf-8")
+            form = HtmlFormatter(full=True, title=title, linenos="inline", lineanchors="L")
+            target.write_text(highlight(text, PythonLexer(), form), encoding="utf-8")
+    shown = ", ".join(anchor(SOURCES, where, escape(name)) for name, where in found.items())
+    told = f"Source of the {len(found)} functions that this page uses"
+    listed = f'<details class="relic-code"><summary>{told}</summary><p>{shown}</p></details>'
+    return listed if found else ""
+
+
+def places(code: str) -> dict[str, str]:
+    """Where in the book each function of relic that code names can be read."""
+    try:
+        nodes = list(ast.walk(ast.parse(code)))
+    except SyntaxError:  # a notebook that failed need not even parse
+        return {}
+    imported = {"relic": "relic"}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "relic":
+            imported |= {n.asname or n.name: f"{node.module}.{n.name}" for n in node.names}
+    found = {}
+    for shown in {ast.unparse(n) for n in nodes if isinstance(n, ast.Name | ast.Attribute)}:
+        head, dot, rest = shown.partition(".")
+        if where := head in imported and place(imported[head] + dot + rest):
+            found[shown] = where
+    return dict(sorted(found.items()))
+
+
+def place(name: str) -> str:
+    """Page and line where a function or class is defined; empty for anything else.
+
+    >>> place("relic.lic_score").split("#")[0]
+    'relic/measure/score.py.html'
+    """
+    try:
+        named = inspect.unwrap(pkgutil.resolve_name(name))
+        file = Path(inspect.getsourcefile(named)).relative_to(paths.ROOT)
+        line = inspect.getsourcelines(named)[1]
+    except (ImportError, AttributeError, TypeError, ValueError):  # none of ours, or a value
+        return ""
+    return "" if inspect.ismodule(named) else f"{file.as_posix()}.html#L-{line}"
+
+
+# -- the book as one PDF --------------------------------------------------------------------------
+
+
+def browser() -> str:
+    """Where Chromium is."""
+    known = [found for name in BROWSERS if (found := shutil.which(name))]
+    if not known:
+        expected = f"one of {', '.join(BROWSERS)}"
+        raise RelicError("--pdf: no Chromium here", expected=expected, mend="apt install chromium")
+    return known[0]
+
+
+def print_book() -> Path:
+    """Sphinx's single page of what was staged, printed by Chromium; neither needs a network."""
+    how = {"capture_output": True, "text": True, "errors": "replace"}
+    with tempfile.TemporaryDirectory(dir=paths.BUILD) as scratch:
+        made, printed = Path(scratch), Path(scratch) / paths.PDF.name
+        page = made / "_build" / "singlehtml" / "index.html"
+        done = jupyter_book(paths.STAGE, made, "--builder", "singlehtml", **how)
+        if page.exists():
+            out = [f"--user-data-dir={made / 'browser'}", "--no-pdf-header-footer"]
+            out += [f"--virtual-time-budget={READY}", f"--print-to-pdf={printed}", page.as_uri()]
+            done = subprocess.run([browser(), *QUIET, *out], **how)
+        if not printed.exists():
+            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            raise RelicError(f"--pdf: nothing was printed: {last}")
+        os.replace(printed, paths.PDF)  # the old one stays until the new one is whole
+    return paths.PDF

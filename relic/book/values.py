@@ -19,35 +19,28 @@ from relic.chapters.claims import HEADS
 from relic.chapters.extensions import change, mean_of_folds
 from relic.chapters.learning import curves, scores
 from relic.data.captioners import corpus_name
-from relic.errors import RelicError
 from relic.judge import stats
-from relic.judge.claims import MARGIN, PAIRS, SUPPORTED, SYMBOLS
-from relic.judge.lic import AS_WRITTEN, RECIPES, labelled
+from relic.judge.claims import PAIRS, SUPPORTED, SYMBOLS
+from relic.judge.lic import AS_WRITTEN, RECIPES
 from relic.measure.runs import Store
 from relic.page import figure_html, table_html
 from relic.records import grid
-from relic.records.evidence import MAIN, OURS, PAPERS, SHEET
+from relic.records.evidence import MAIN, OURS, PAPERS
 from relic.records.runs import UNCHANGED, own_frame, read_recorded
 from relic.records.serve import Runs
 from relic.records.tables import read_table
 
 ATTRIBUTES = ("gender", "race", "age")
-SOURCES = {OURS: "our runs", **PAPERS, SHEET: "Türk et al., by split"}
-ABSENT = dict.fromkeys("number whose n_test surely captioners".split(), "–")
-ABSENT |= {"word": "not judged yet", "seeds": 0}
-GROUPED = "linear, repeats on one side"  # of every split
 EXAMPLE = 449400  # the image whose captions the landing page quotes
 EQUAL_SIZE = 2190  # gender images, as many as race has
 EQUALIZER, NIC_PLUS = PAIRS[0]
+BOTH = (MAIN, "lstm")  # our primary classifier and the papers'
 NINE = list(relic.published("captioners")["captioner"])  # the papers' captioners
-GRIDS = [f"lstm {part}" for part in ("upstream", "paired LIC_M", "paired LIC_D", "vocabulary")]
-GRIDS += [f"bert-{part} LIC_{side}" for part in ("ft", "pre") for side in "MD"]
 
 
 def values() -> dict:
     """Everything the pages may name, as text."""
-    verdicts, runs = relic.judge_all(), read_recorded()
-    progress = grid.progress(grid.read(), runs)
+    verdicts = relic.judge_all()
     lic = {name: _lic(name) for name in ATTRIBUTES}
     computed = {f"claim{n}": {a: _verdict(verdicts, n, a) for a in ATTRIBUTES} for n in "124"}
     computed |= {
@@ -55,22 +48,15 @@ def values() -> dict:
         "lic": {name: levels(table) for name, table in lic.items()},
         "unseen": {name: unseen(name) for name in ("gender", "race")},
         "lstm": {f"claim{n}": _verdict(verdicts, n, "gender", "lstm") for n in "24"},
-        "learned": {a: {c: learned(a, c) for c in (MAIN, "lstm")} for a in ("gender", "race")},
+        "learned": {a: {c: learned(a, c) for c in BOTH} for a in ("gender", "race")},
         "tuned": {name: tuned(name) for name in ("gender", "race")},
-        "hangs": hangs(),
         "curve": {"gender": curve("gender")},
         "since": newer(),
-        "verdicts": {"matrix": matrix(verdicts)} | former_rule(verdicts),
         "permuted": {"gender": levels(_lic("gender", labels="permuted"))},
         "papers": papers(verdicts),
-        "calibration": calibration(verdicts, lic),
-        "record": record(progress),
-        "done": done(progress),
-        "cost": cost(runs),
-        "batching": {"lstm": batching(runs)},
         "wrong": {name: wrong(name) for name in ATTRIBUTES},
     }
-    alone = (landing, example, direction, gender_score, age, audit)
+    alone = (landing, example, calibration, direction, gender_score, record, age, audit)
     return text(computed | {part.__name__: part() for part in alone})
 
 
@@ -82,22 +68,24 @@ def text(value):
     return relic.span(*value) if isinstance(value, tuple) else relic.number(value)
 
 
+def _runs(attribute: str, classifier: str = MAIN, **choices) -> Runs:
+    recipe = RECIPES[classifier]
+    return relic.recorded(attribute=attribute, classifier=classifier, recipe=recipe, **choices)
+
+
 def _lic(attribute: str, seen: str = "all", **choices) -> pd.DataFrame:
-    return relic.lic_table(
-        relic.recorded(attribute=attribute, classifier=MAIN, **choices), seen=seen
-    )
+    return relic.lic_table(_runs(attribute, **choices), seen=seen)
 
 
 def _verdict(verdicts: pd.DataFrame, claim: str, attribute: str, classifier: str = MAIN) -> dict:
     """One of our verdicts; claim 1 is about all classifiers."""
-    kept = verdicts.query("source == @OURS and claim == @claim and attribute == @attribute")
+    kept = verdicts.query("claim == @claim and attribute == @attribute")
+    kept = kept[kept["source"] == OURS]
     kept = kept if claim == "1" else kept[kept["classifier"] == classifier]
-    if kept.empty:
-        return ABSENT
     row = kept.iloc[0].to_dict()
     number = (row["estimate"], row["low"], row["high"], 2 if claim == "1" else 1)
-    shown = {"number": number, "word": f"{SYMBOLS[row['word']]} {row['word']}"}
-    return {name: row.get(name) for name in ABSENT} | shown | {"n_test": round(row["n_test"])}
+    word = f"{SYMBOLS[row['word']]} {row['word']}"
+    return row | {"number": number, "word": word, "n_test": round(row["n_test"])}
 
 
 def claim_3(verdicts: pd.DataFrame, lic: dict[str, pd.DataFrame]) -> dict:
@@ -114,7 +102,7 @@ def claim_3(verdicts: pd.DataFrame, lic: dict[str, pd.DataFrame]) -> dict:
 
 
 def levels(lic: pd.DataFrame) -> dict:
-    """Least and largest LIC of the captioners, their mean, and how many intervals leave out 0."""
+    """Least and largest LIC of the captioners, and their mean."""
     table = relic.intervals(lic).set_index("captioner")
     return {
         "least": table["lic"].min(),
@@ -122,20 +110,19 @@ def levels(lic: pd.DataFrame) -> dict:
         "most": table["lic"].max(),
         "most_captioner": table["lic"].idxmax(),
         "mean": relic.mean_over_captioners(lic),
-        "apart_from_0": ((table["low"] > 0) | (table["high"] < 0)).sum(),
-        "captioners": len(table),
     }
 
 
 def unseen(attribute: str) -> dict:
     """The same on captions that training did not hold, LIC_D on the same test images."""
     lic = _lic(attribute, seen="unseen")
-    judged, lead = relic.amplification(lic), relic.equalizer(lic)
-    written = _lic(attribute, seen=AS_WRITTEN)
-    return levels(lic) | {
-        "written": relic.mean_over_captioners(written),
-        "grouped": mean_of_folds(_lic(attribute, split="grouped")),
-        "surely": judged.surely,
+    lead, grouped = relic.equalizer(lic), _lic(attribute, split="grouped")
+    return {
+        "mean": relic.mean_over_captioners(lic),
+        "written": relic.mean_over_captioners(_lic(attribute, seen=AS_WRITTEN)),
+        "grouped": mean_of_folds(grouped),
+        "surely": relic.amplification(lic).surely,
+        "surely_grouped": relic.amplification(grouped).surely,
         "lead": (lead.estimate, lead.low, lead.high),
         "lead_word": f"{lead.symbol} {lead.word}",
     }
@@ -186,42 +173,6 @@ def tuned(attribute: str) -> stats.Estimate:
     return relic.mean_over_captioners(change(best, plain), "change")
 
 
-def _runs(attribute: str, classifier: str = MAIN, **choices) -> Runs:
-    recipe = RECIPES[classifier]
-    return relic.recorded(attribute=attribute, classifier=classifier, recipe=recipe, **choices)
-
-
-def hangs() -> dict:
-    """Claim 2 by other scores, captions, vocabularies and classifiers: how many surely amplify."""
-    rows = []
-    for name in ("gender", "race"):
-        runs, words = _runs(name), {"frequent human words": "human-top-n", "all words": "none"}
-        tables = {f"linear, {of}": lic for of, lic in scores.score_tables(runs).items()}
-        tables["linear, unseen captions"] = relic.lic_table(runs, seen="unseen")
-        for label, vocabulary in words.items():
-            tables[f"linear, {label}"] = _lic(name, vocabulary=["", vocabulary])
-        for classifier in ("lstm", "bert-pre"):
-            lic = relic.lic_table(_runs(name, classifier))
-            tables[lic["classifier"].iloc[0]] = lic
-        means = {label: relic.mean_over_captioners(lic) for label, lic in tables.items()}
-        tables[GROUPED] = grouped = _lic(name, split="grouped")
-        means[GROUPED] = mean_of_folds(grouped)  # each captioner has folds of its own
-        for label, lic in tables.items():
-            judged = relic.amplification(lic)
-            row = {"attribute": name, "by": label, "surely": judged.surely, "splits": judged.seeds}
-            mean = dict(zip(("mean", "low", "high"), means[label].interval(), strict=True))
-            rows.append(row | mean | {"captioners": judged.captioners})
-    table = pd.DataFrame(rows)
-    fewest = table.loc[table.groupby("attribute")["surely"].idxmin()].set_index("attribute")
-    table["surely"] = table["surely"].astype(str) + " of " + table.pop("captioners").astype(str)
-    caption = "COCO captions: captioners that surely amplify (Holm), and the mean over captioners in points (Δbits × 100: in hundredths of a bit), by how it is measured."
-    least = {
-        attribute: {"surely": f"{row['surely']} of {row['captioners']}", "by": row["by"]}
-        for attribute, row in fewest.iterrows()
-    }
-    return {"table": _table(table, "hangs.csv", caption)} | least
-
-
 def curve(attribute: str) -> dict:
     """Mean LIC at the smallest and at the largest training set of the learning curves."""
     kept = read_table("learning", "curves").query("attribute == @attribute and captions == 1")
@@ -236,16 +187,14 @@ def newer() -> dict:
     lic = _lic("gender", corpus=corpus_name("Karpathy test"))
     group = lic["captioner"].map(since.group)
     judged = relic.amplification(lic[group == "COCO"])
-    llava = read_table("since", "length").query(
-        "captioner == 'LLaVA, long prompt' and attribute == 'gender'"
-    )
-    llava["ends"] = llava["length"].map({"as written": "long", "same length": "cut"})
+    lengths = read_table("since", "length").query("attribute == 'gender'")
+    llava = lengths[lengths["captioner"] == "LLaVA, long prompt"].groupby("length")
     return {
         "less": since.ahead(lic, "COCO"),
         "surely": f"{judged.surely} of {judged.captioners}",
         "control": relic.mean_over_captioners(lic[group == since.CONTROL]),
         "n_test": round(lic["n_test"].mean()),
-        "llava": {name: relic.mean_over_captioners(part) for name, part in llava.groupby("ends")},
+        "llava": {n.replace(" ", "_"): relic.mean_over_captioners(part) for n, part in llava},
     }
 
 
@@ -257,50 +206,6 @@ def example() -> dict:
     return {side: f"{scores[key]:.0f} %" for side, key in kept.items()}
 
 
-def matrix(verdicts: pd.DataFrame) -> str:
-    """Every verdict: claims down, sources across, classifiers in the cells."""
-    keys = ["claim", "attribute", "source"]
-    words = verdicts.assign(word=pd.Categorical(verdicts["word"], SYMBOLS))
-    cells = words.groupby([*keys, "word"], observed=True)["classifier"].agg(", ".join).reset_index()
-    cells["classifier"] = cells["word"].astype(str).map(SYMBOLS) + " " + cells["classifier"]
-    wide = cells.groupby(keys)["classifier"].agg("; ".join).unstack()
-    wide = wide.reindex(columns=SOURCES).rename(columns=SOURCES).reset_index()
-    legend = ", ".join(f"{symbol} {word}" for word, symbol in SYMBOLS.items())
-    caption = f"Verdicts on COCO captions (ours) and published numbers, by classifier: {legend}."
-    table = _table(wide, "verdicts.csv", caption)
-    return table.replace("relic-table", "relic-table relic-matrix", 1)
-
-
-def former_word(row: pd.Series) -> str:
-    """The verdict as our former rule gave it: by the estimate where the interval leaves it open."""
-    below = row["claim"] == "4" and row["attribute"] != "gender"
-    sign, bound = (-1, -MARGIN) if below else (1, 0)
-    if min(sign * row["low"], sign * row["high"]) > bound:
-        return "supported"
-    return "undecided" if sign * row["estimate"] > bound else "not supported"
-
-
-def former_rule(verdicts: pd.DataFrame) -> dict:
-    """What the present rule says otherwise than the former; claim 1 had another number then."""
-    cells = verdicts[verdicts["claim"] != "1"]
-    cells = cells.assign(former=cells.apply(former_word, axis=1))
-    return _changed(cells, "former_rule.csv", "Verdicts that the present rule changed")
-
-
-def _changed(cells: pd.DataFrame, file: str, caption: str) -> dict:
-    """Verdicts that were others before (`former`), counted and listed."""
-    changed = cells[cells["former"] != cells["word"]].replace({"source": SOURCES})
-    changed = changed.rename(columns={"word": "now"})
-    columns = "claim attribute source classifier whose estimate low high former now".split()
-    caption = f"{caption}, COCO captions and published numbers."
-    return {
-        "changed": _table(changed[columns], file, caption),
-        "cells": len(cells),
-        "moved": len(changed),
-        **{f"to_{word}": (changed["now"] == word).sum() for word in ("undecided", "refuted")},
-    }
-
-
 def papers(verdicts: pd.DataFrame) -> dict:
     """What the papers report beside LIC: hours, Antequera et al.'s other recipe, the Equalizer's lead."""
     hours = relic.published("cost").groupby("source")["hours"].sum()
@@ -308,94 +213,60 @@ def papers(verdicts: pd.DataFrame) -> dict:
         "classifier == 'BERT-pre' and variant.isna() and metric != 'LIC'"
     )
     wide = lic.pivot_table("mean", ["attribute", "captioner", "metric"], "source")
-    gap = wide[["hirota2022", "turk2023"]].rsub(wide["relic2023"], axis=0).mul(-1).stack()
+    gap = wide[["hirota2022", "turk2023"]].sub(wide["relic2023"], axis=0).stack()
     unseen_captions = relic.published("unseen_captions").set_index("captioner")
     lead = unseen_captions.loc[EQUALIZER] - unseen_captions.loc[NIC_PLUS]
-    theirs = {
-        "split": "upstream",
-        "batching": ["", "packed"],
-        "captioner": ["nic_plus", "nic_equalizer"],
-    }
-    again = {
-        c: relic.model_table(_runs("gender", c, **theirs), seen=AS_WRITTEN) for c in (MAIN, "lstm")
-    }
-    again = {c: relic.difference(t, EQUALIZER, NIC_PLUS, "lic_model") for c, t in again.items()}
-    race = verdicts.query("claim == '2' and attribute == 'race' and source in @PAPERS")
+    theirs = {"split": "upstream", "batching": ["", "packed"]}
+    theirs["captioner"] = ["nic_plus", "nic_equalizer"]
+    again = {c: relic.model_table(_runs("gender", c, **theirs), seen=AS_WRITTEN) for c in BOTH}
+    race = verdicts.query("claim == '2' and attribute == 'race'")
+    race = race[race["source"].isin(PAPERS)]
     held = race.loc[race["word"] == SUPPORTED, "classifier"]
     return {
         "race_supported": f"{len(held)} of {len(race)} columns",
         "race_by": ", ".join(sorted(set(held))) or "none",
         "hours": f"{hours.min():.0f} and {hours.max():.0f}",
-        "bert_pre_gap": f"{relic.number(gap.min())} to {relic.number(gap.max())}",
+        "bert_pre_gap": _to(gap.min(), gap.max(), 1),
         "lead": lead["lic_m"] - lead["difference"],
         "lead_unseen": lead["lic_m"],
-        "lead_again": again,
+        "lead_again": {
+            c: relic.difference(t, EQUALIZER, NIC_PLUS, "lic_model") for c, t in again.items()
+        },
     }
 
 
-def _surely(lic: dict[str, pd.DataFrame]) -> dict[str, int]:
-    return {name: relic.amplification(table).surely for name, table in lic.items()}
-
-
-def calibration(verdicts: pd.DataFrame, lic: dict[str, pd.DataFrame]) -> dict:
-    """How often our interval holds what it should, on synthetic corpora; what it changed."""
+def calibration() -> dict:
+    """How often our interval holds what it should on synthetic corpora, and finds what is there."""
     corpora = read_table("calibration", "intervals")
     held = candidates.held(corpora)
-    table = candidates.summary(held).set_index("interval")
-    ours, former = (table.loc[name] for name in (candidates.OURS, candidates.FORMER))
-    none = candidates.coverage(held[held["gain"] == 0], []).set_index("interval")
-    gains = candidates.coverage(held[held["interval"] == candidates.OURS], ["gain"])
-    setting = held.query("size == 'race' and `class ratio` == '1 : 9' and gain == 0.5")
-    power = candidates.coverage(setting, []).set_index("interval").loc[candidates.OURS]
+    ours = held[held["interval"] == candidates.OURS]
+    found = ours.query("size == 'race' and `class ratio` == '1 : 9' and gain == 0.5")["above"]
     true = corpora.query("ratio == 'race' and gain == 0.5")["true_lic"].mean()
-    rho = candidates.calibrated(corpora)
-    rho.columns = ["class ratio", "ρ measured", "ρ of the rule", "corpora"]
-    fifths = candidates.in_fifths(read_table("calibration", "fifths")).set_index("attribute")["rho"]
-    counts = {"ρ = 1/9 + ratio/3": _surely(lic)}
-    for name, ratio in {"ρ = 1/9": 0, "ρ = 1/4": 5 / 12}.items():  # the ratio that gives this ρ
-        counts[name] = _surely({each: table.assign(ratio=ratio) for each, table in lic.items()})
-    before = verdicts.assign(former=relic.judge_all(ratio=0)["word"])
-    counts = pd.DataFrame(counts).T.rename_axis("interval").reset_index()
-    by_rule = "Captioners that surely amplify (Holm), COCO captions, linear, by what splits are taken to share."
+    table = candidates.summary(held).set_index("interval")
     return {
         "corpora": len(corpora) // len(candidates.GAINS),
-        "covers": tuple(ours[["holds the mean", "low", "high"]]),
-        "by_gain": f"{gains['holds the mean'].min():.1f} to {gains['holds the mean'].max():.1f}",
-        "least": f"{ours['least']:.0f}",
-        "most": f"{ours['greatest']:.0f}",
-        "former": f"{former['least']:.0f} to {former['greatest']:.0f}",
-        "falsely": none.loc[candidates.OURS, "above 0"],
-        "power": {"true": true, "found": f"{power['above 0']:.0f} %"},
-        "rho": _table(
-            rho, "shared.csv", "What splits share (ρ) on synthetic corpora, ten splits, linear.", 2
-        ),
-        "real": {name: f"{value:.2f}" for name, value in fifths.items()},
-        "rule": {name: f"{_rho(name):.2f}" for name in fifths.index},
-        "surely": _table(counts, "surely.csv", by_rule),
-        **_changed(before, "interval_changes.csv", "Verdicts that the interval changed"),
+        "ours": _to(*table.loc[candidates.OURS, ["least", "greatest"]]),
+        "former": _to(*table.loc[candidates.FORMER, ["least", "greatest"]]),
+        "falsely": 100 * ours.loc[ours["gain"] == 0, "above"].mean(),
+        "power": {"true": true, "found": f"{100 * found.mean():.0f} %"},
     }
-
-
-def _rho(attribute: str) -> float:
-    return stats.shared(relic.load_attribute(attribute).ratio)
 
 
 def direction() -> dict:
     """Women named as men, and BiasAmp at equal object rates."""
-    naming = read_table("direction", "gender_naming").set_index("captioner")
-    named = naming.query("label == 'Female' and outcome == 'wrong'")
-    silent = naming.query("label == 'Female' and outcome == 'neutral'")["value"]
-    men = naming.query("label == 'Male' and outcome == 'right'")["value"]
-    rates = read_table("direction", "gender_amplification")
-    rates = rates[rates["captioner"].isin(NINE)]
+    naming = read_table("direction", "gender_naming")
+    naming = naming.set_index(["label", "outcome", "captioner"]).sort_index()
+    wrong = naming.loc["Female", "wrong"]
+    silent, men = (naming.loc[key]["value"] for key in (("Female", "neutral"), ("Male", "right")))
+    rates = read_table("direction", "gender_amplification").query("captioner in @NINE")
     above = {name: each["low"] > 0 for name, each in rates.groupby("direction")}
     above = {name: f"{each.sum()} of {len(each)}" for name, each in above.items()}
     return {
-        "nic_plus": tuple(named.loc[NIC_PLUS, ["value", "low", "high"]]),
-        "equalizer": tuple(named.loc[EQUALIZER, ["value", "low", "high"]]),
-        "women": int(named.loc[EQUALIZER, "n"]),
-        "silent": f"{silent[NIC_PLUS]:.0f} to {silent[EQUALIZER]:.0f} %",
-        "men": f"{men[NIC_PLUS]:.0f} to {men[EQUALIZER]:.0f} %",
+        "nic_plus": tuple(wrong.loc[NIC_PLUS, ["value", "low", "high"]]),
+        "equalizer": tuple(wrong.loc[EQUALIZER, ["value", "low", "high"]]),
+        "women": int(wrong.loc[EQUALIZER, "n"]),
+        "silent": f"{_to(silent[NIC_PLUS], silent[EQUALIZER])} %",
+        "men": f"{_to(men[NIC_PLUS], men[EQUALIZER])} %",
         "above_0": above["A→T, equal rates"],
         "plain_above_0": above["A→T"],
     }
@@ -403,72 +274,33 @@ def direction() -> dict:
 
 def gender_score() -> dict:
     """How often the language model alone prefers *man*; agreement with LIC."""
-    kept = read_table("gender_score", "estimation").query("method == 'Gender Score Estimation'")
-    kept = kept[kept["captioner"].isin(NINE) & kept["prior"].str.startswith("3-gram")]
+    estimated, ratios = (
+        read_table("gender_score", part).query("prior.str.startswith('3-gram')")
+        for part in ("estimation", "scores")
+    )
+    kept = estimated.query("method == 'Gender Score Estimation' and captioner in @NINE")
     alone = 100 * kept["prior alone"]
-    main = "method == 'Gender Score' and encoder == 'all-MiniLM-L6-v2'"
-    ratios = read_table("gender_score", "scores").query(main)
-    ratios = ratios[ratios["prior"].str.startswith("3-gram")]
+    ratios = ratios.query("method == 'Gender Score' and encoder == 'all-MiniLM-L6-v2'")
     both = ratios.merge(relic.intervals(_lic("gender")), on="captioner")
     rho, low, high, _ = stats.rank_correlation(both["to_m"], both["lic"]).values()
     return {
-        "prior": f"{alone.min():.0f} to {alone.max():.0f} %",
+        "prior": f"{_to(alone.min(), alone.max())} %",
         "rho": (rho, low, high, 2),
-        "ratios": f"{both['to_m'].min():.3f} to {both['to_m'].max():.3f}",
+        "ratios": _to(both["to_m"].min(), both["to_m"].max(), 3),
     }
 
 
-def record(progress: pd.DataFrame) -> dict:
-    """What `results/` holds of the declared grid, when and where it was recorded."""
-    by_grid = grid.by_grid(progress)
+def record() -> dict:
+    """What `results/` holds of the declared grid, and what it took."""
+    runs = read_recorded()
+    progress = grid.progress(grid.read(), runs)
     published = json.loads((paths.RESULTS / "provenance.json").read_text(encoding="utf-8"))
-    caption = "Runs on COCO captions: recorded, of those declared."
     return {
         "runs": progress["recorded"].sum(),
         "declared": progress["of"].sum(),
-        "complete": by_grid["state"].str.contains("complete").sum(),
-        "grids": len(by_grid),
-        "table": _table(by_grid, "recorded.csv", caption),
-        "device": published["device"],
-        "date": published["published"],
-    }
-
-
-def done(progress: pd.DataFrame) -> dict:
-    """How many declared runs of a grid are recorded, and whose attributions are."""
-    shown = {}
-    for name in GRIDS:
-        own = progress[progress["grid"].str.startswith(name)].groupby("attribute")
-        sums = own[["recorded", "of"]].sum().itertuples()
-        shown[re.sub(r"\W", "_", name)] = {r[0]: f"{r[1]:,} of {r[2]:,}" for r in sums}
-    for name, part in read_table("attribution", "scores").groupby("classifier"):
-        whose = ", ".join(relic.in_order(part["captioner"].map(relic.display_names()).unique()))
-        shown[f"words_{name[:4]}"] = f"{whose}, {relic.count(part['seed'].nunique(), 'split')}"
-    return shown
-
-
-def cost(runs: pd.DataFrame) -> dict:
-    """Hours of computing: what the papers report, and what our recorded runs took."""
-    ours = runs.assign(classifier=labelled(runs), source="our runs", hardware="one CPU core")
-    by = ["source", "classifier", "attribute", "hardware"]
-    ours = ours.groupby(by)["seconds"].agg(hours=lambda s: s.sum() / 3600, runs="size")
-    table = pd.concat([relic.published("cost").replace({"source": PAPERS}), ours.reset_index()])
-    columns = ["source", "classifier", "attribute", "runs", "hours", "hardware"]
-    caption = "Hours of computing, published and recorded; ours are CPU hours."
-    return {
-        "table": _table(table[columns].astype({"runs": "Int64"}), "cost.csv", caption, 2),
-        "trainings": len(runs),
         "hours": runs["seconds"].sum() / 3600,
+        "device": published["device"],
     }
-
-
-def batching(runs: pd.DataFrame) -> dict:
-    """How far batches of one length move the LSTM's LIC_M, on the papers' splits."""
-    kept = runs.query("classifier == 'lstm' and split == 'upstream' and caption_set == 'standard'")
-    wide = kept.pivot_table("score", ["attribute", "captioner", "seed"], "batching")
-    moved = (wide["bucketed"] - wide["packed"]).dropna()
-    seeds = wide["packed"].groupby(["attribute", "captioner"]).std().mean()
-    return {"moved": moved.mean(), "std": moved.std(), "runs": len(moved), "seed_std": seeds}
 
 
 def wrong(attribute: str) -> str:
@@ -502,21 +334,24 @@ def audit() -> dict:
 
 def rebuilt() -> str:
     """Runs of this machine's store beside the recorded ones, for the status page; empty: none."""
-    table = beside_record(own_frame(Store(paths.runs())), read_recorded())
+    own = own_frame(Store(paths.runs()))
+    table = beside_record(own, read_recorded()) if len(own) else own
     caption = "Runs on COCO captions that this machine's store and the record both have: largest difference of their scores, points."
     return _table(table, "rebuilt.csv", caption, 3) if len(table) else ""
 
 
 def beside_record(own: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     """How far scores of runs that were described alike lie apart, by kind of run."""
-    if own.empty:
-        return own
     both = own.merge(known, on=UNCHANGED, suffixes=("", " recorded"))
     both["difference"] = (both["score"] - both["score recorded"]).abs()
     both["same"] = both["fingerprint"] == both["fingerprint recorded"]
     kinds = both.groupby(["attribute", "classifier", "split", "side"], as_index=False)
     table = kinds.agg(runs=("difference", "size"), same=("same", "sum"), most=("difference", "max"))
     return table.rename(columns={"same": "on the same captions", "most": "largest difference"})
+
+
+def _to(first: float, last: float, decimals: int = 0) -> str:
+    return f"{relic.number(float(first), decimals)} to {relic.number(float(last), decimals)}"
 
 
 def _table(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) -> str:
@@ -526,28 +361,3 @@ def _table(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) -> s
 def _block(html: str) -> str:
     """HTML as one line: Markdown ends a block of HTML at an empty one."""
     return re.sub(r"\s*\n\s*", " ", html)
-
-
-def named(page: str) -> set[str]:
-    """What a page's substitutions name; what is shown as code does not count.
-
-    >>> sorted(named("{{ a.b }} {{ c.d.e }} `{{ not.this }}`"))
-    ['a.b', 'c.d.e']
-    """
-    plain = re.sub(r"^```.*?^```|`[^`\n]*`", "", page, flags=re.M | re.S)
-    return {name.strip() for name in re.findall(r"{{(.*?)}}", plain)}
-
-
-def check(pages: dict[str, str], known: dict) -> None:
-    """Every name on a page is that of a value, and every value `group.name` is on some page."""
-    flat = pd.json_normalize(known, sep=".").columns
-    for page, text in sorted(pages.items()):
-        for key in sorted(named(text) - set(flat)):
-            alike = [k for k in flat if k.split(".")[0] == key.split(".")[0]] or sorted(known)
-            expected = f"one of {', '.join(alike)}"
-            raise RelicError(f"book/{page}: unknown value {key!r}", expected=expected)
-    names = set().union(*map(named, pages.values()))
-    shown, there = ({".".join(k.split(".")[:2]) for k in keys} for keys in (names, flat))
-    if unused := sorted(there - shown):
-        found = f"no page of book/ names the value {', '.join(unused)}"
-        raise RelicError(found, expected="every value of relic/book/values.py on a page")

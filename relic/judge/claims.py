@@ -4,7 +4,7 @@
     refuted     the whole interval violates it
     undecided   anything else
 
-One level everywhere: 95 % two-sided, so Holm at 0.025 one-sided. `book/decide.md` tells the rule's
+One level everywhere: 95 % two-sided, so Holm at 0.025 one-sided. Notebook `06_decide` tells the rule's
 history. Every function takes lic tables (`relic.judge.lic`) of one kind and returns a `Verdict`.
 """
 

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from relic.book import options
-from relic.book.execute import OK, Record
 from relic.book.profiles import notebook_parameters
-from relic.book.runner import Step
+from relic.book.steps import OK, Record, Step
 from relic.errors import RelicError
 
 OLD_BOOK = "the book of an earlier build"

@@ -1,4 +1,4 @@
-"""relic.book.depends: which modules and records a notebook rests on."""
+"""relic.book.steps: which modules and records a notebook rests on."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 import relic
 from relic import paths
-from relic.book.depends import files, notebook_files
+from relic.book.steps import files, notebook_files
 
 PACKAGE = {
     "__init__.py": "",
