@@ -1,1 +1,1 @@
-"""Is LIC right? Null checks, and studies on corpora whose true LIC is known."""
+"""Is LIC right? Studies on corpora whose true LIC is known."""
