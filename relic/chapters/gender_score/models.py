@@ -337,15 +337,12 @@ def remembered(
 @cache
 def fingerprint(place: str) -> str:
     """SHA-256 over the bytes of a model's file or directory; a hub name stands for itself."""
-    path = Path(place).expanduser()
-    if not path.exists():
-        return place
-    digest = hashlib.sha256()
-    for file in [path] if path.is_file() else sorted(path.rglob("*")):
-        if file.suffix in WEIGHTS:
-            with file.open("rb") as stream:
-                digest.update(file.name.encode() + hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()[:16]
+    path, digest = Path(place).expanduser(), hashlib.sha256()
+    files = [f for f in (path, *sorted(path.rglob("*"))) if f.is_file() and f.suffix in WEIGHTS]
+    for file in files:
+        with file.open("rb") as stream:
+            digest.update(file.name.encode() + hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()[:16] if files else place
 
 
 @contextmanager

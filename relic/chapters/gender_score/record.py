@@ -9,17 +9,8 @@ from functools import cache
 
 import pandas as pd
 
-from relic.chapters.gender_score import score, tables
-from relic.chapters.gender_score.models import (
-    DEBIASED,
-    GEMMA,
-    GLOVE,
-    MINILM,
-    NGRAM,
-    WORD2VEC,
-    load_encoder,
-    load_prior,
-)
+from relic.chapters.gender_score import models, score, tables
+from relic.chapters.gender_score.models import DEBIASED, GEMMA, GLOVE, MINILM, NGRAM, WORD2VEC
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.judge.stats import rank_correlation
@@ -53,9 +44,7 @@ def serve(
             return rows.reset_index(drop=True)
         asked = [language_model, encoder, f"threshold {threshold}", *words]
         _need_captions(corpus, asked, known["prior"] + " and " + known["encoder"])
-    studies = _models(corpus, language_model, encoder, threshold)
-    done = [study.table(table, *models, **options) for study, *models in studies]
-    return pd.concat(done, ignore_index=True)
+    return _computed(table, corpus, language_model, encoder, threshold, **options)
 
 
 def serve_distances(corpus: AnyCorpus, embeddings: list[str] = ()) -> list[pd.DataFrame]:
@@ -81,13 +70,18 @@ def _need_captions(corpus: AnyCorpus, asked: list[str], known: pd.Series) -> Non
         )
 
 
+def _computed(table: str, corpus: Corpus, *choice, **options) -> pd.DataFrame:
+    done = [study.table(table, *both, **options) for study, *both in _studies(corpus, *choice)]
+    return pd.concat(done, ignore_index=True)
+
+
 @cache
-def _models(corpus: Corpus, language_model: str, encoder: str, threshold: float) -> list[tuple]:
+def _studies(corpus: Corpus, language_model: str, encoder: str, threshold: float) -> list[tuple]:
     """What is scored of a corpus, each with its language model and encoder; made once."""
-    prior = load_prior(language_model, corpus.human["caption"])
+    prior = models.load_prior(language_model, corpus.human["caption"])
     studies = [tables.lic_study(corpus, threshold)]
     studies += [] if corpus.synthetic else [tables.karpathy_study(threshold)]
-    return [(study, prior, load_encoder(encoder, study.texts())) for study in studies]
+    return [(study, prior, models.load_encoder(encoder, study.texts())) for study in studies]
 
 
 def record(*parts: str) -> list[str]:
@@ -107,33 +101,31 @@ def record(*parts: str) -> list[str]:
 
 def _words() -> dict[str, pd.DataFrame]:
     """Tables 1 and 2."""
-    embeddings = [GLOVE, GLOVE + DEBIASED, WORD2VEC, WORD2VEC + DEBIASED, MINILM]
-    return _distances(embeddings)
+    return _distances([GLOVE, GLOVE + DEBIASED, WORD2VEC, WORD2VEC + DEBIASED, MINILM])
 
 
 def _captions() -> dict[str, pd.DataFrame]:
     """Tables 3 to 5 of the nine captioners and ViLBERT, by several choices of language model and encoder."""
     choices = [(NGRAM, MINILM), (NGRAM, GLOVE), (NGRAM, GLOVE + DEBIASED), ("2-gram", MINILM)]
-    corpus = load_corpus("gender")
-    settings = [s for choice in choices for s in _models(corpus, *choice, score.THRESHOLD)]
-    used = {"scores": settings, "estimation": settings, "objects": settings[:2]}
+    corpus, used = load_corpus("gender"), {"scores": 4, "estimation": 4, "objects": 1}
     return {
-        name: pd.concat([study.table(name, *models) for study, *models in some])
-        for name, some in used.items()
+        name: pd.concat([_computed(name, corpus, *each, score.THRESHOLD) for each in choices[:n]])
+        for name, n in used.items()
     }
 
 
 def _since() -> dict[str, pd.DataFrame]:
     """Tables 3 to 5 of the paper's captioners that we have in kind and of newer ones, on the same images."""
     study = tables.lic_study(load_corpus("gender", "Karpathy test"), captioners=SINCE)
-    prior, encoder = _ngram(NGRAM), load_encoder(MINILM)
+    prior, encoder = _ngram(NGRAM), models.load_encoder(MINILM)
     return {f"since_{name}": study.table(name, prior, encoder) for name in tables.TABLES}
 
 
 def _examples() -> dict[str, pd.DataFrame]:
     """Figure 2, by n-grams of captions and by a language model that never saw them alone."""
-    priors = [_ngram(NGRAM), _ngram("2-gram"), load_prior(GEMMA)]
-    return {"examples": pd.concat([examples(prior, load_encoder(MINILM)) for prior in priors])}
+    priors = [_ngram(NGRAM), _ngram("2-gram"), models.load_prior(GEMMA)]
+    encoder = models.load_encoder(MINILM)
+    return {"examples": pd.concat([examples(prior, encoder) for prior in priors])}
 
 
 def _authors() -> dict[str, pd.DataFrame]:
@@ -141,7 +133,7 @@ def _authors() -> dict[str, pd.DataFrame]:
 
     Labels and confidences as they are in the file, so that only encoder and prior differ.
     """
-    rows, ngram, gemma = tables.authors_objects(), _ngram(NGRAM), load_prior(GEMMA)
+    rows, ngram, gemma = tables.authors_objects(), _ngram(NGRAM), models.load_prior(GEMMA)
     some = rows.sort_values("image_id").sample(GEMMA_CAPTIONS, random_state=0).index
     priors = {
         "GPT-2 (authors' column)": rows["gpt2_mean_token_probability"],
@@ -150,7 +142,8 @@ def _authors() -> dict[str, pd.DataFrame]:
     }
     for name in list(priors)[:2]:
         priors[f"{name}, the same captions"] = priors[name][some]
-    rows["close"] = score.similarity(load_encoder(MINILM), rows["caption"], rows["label"])
+    encoder = models.load_encoder(MINILM)
+    rows["close"] = score.similarity(encoder, rows["caption"], rows["label"])
     ranks = []
     for name, prior in priors.items():
         part = rows.loc[prior.index]
@@ -164,13 +157,13 @@ PARTS = {part.__name__[1:]: part for part in (_words, _captions, _since, _exampl
 
 
 def _ngram(name: str):
-    return load_prior(name, load_corpus("gender").human["caption"])
+    return models.load_prior(name, load_corpus("gender").human["caption"])
 
 
 def _distances(embeddings: list[str], labels: Iterable[str] = (), dataset: str = "COCO Captions"):
     """Tables 2 and 1 on object labels; by default the authors', of COCO's train images."""
     labels = list(labels) or tables.data_file(TRAIN_FILE).read_text(encoding="utf-8").split()
-    encoders = [load_encoder(name, labels) for name in embeddings]
+    encoders = [models.load_encoder(name, labels) for name in embeddings]
     return tables.distances(labels, encoders, dataset)
 
 
@@ -189,13 +182,10 @@ def count_check(captions: pd.Series) -> pd.DataFrame:
     tokens, rows = captions.map(lambda caption: set(tokenize(caption.lower()))), []
     for word in ("", *tables.OBJECTS):
         said = tokens[[word in words or not word for words in tokens]]
-        ways = {
-            "the words man, woman": {
-                p: sum(p in words for words in said) for p in score.PERSONS[1:]
-            },
-            "any gender word of our list": score.cooccurrence(captions[said.index]),
-        }
+        plain = {person: sum(person in words for words in said) for person in ("man", "woman")}
+        ours = score.cooccurrence(captions[said.index])
         about = {"object": word or "any", "captions": len(said)}
-        rows += [{"counted": way} | about | counts for way, counts in ways.items()]
+        rows.append({"counted": "the words man, woman", **about, **plain})
+        rows.append({"counted": "any gender word of our list", **about, **ours})
     table = pd.DataFrame(rows)
     return table.assign(to_m=score.ratio_to_men(table["man"], table["woman"]))

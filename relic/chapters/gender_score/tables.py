@@ -78,11 +78,11 @@ def lic_study(
     ids = sorted(set(seen.index).intersection(*known))
     if not ids:
         raise RelicError(f"{corpus.name}: no image with captions and objects")
-    what = (
-        "with objects" if corpus.synthetic else "images, objects of the authors' file by image id"
-    )
     captions = {captioner: each.loc[ids] for captioner, each in captions.items()}
-    return Study(f"{corpus.name}, {len(ids):,} {what}", captions, seen.loc[ids], corpus.human)
+    source = "images, objects of the authors' file by image id"
+    source = "with objects" if corpus.synthetic else source
+    name = f"{corpus.name}, {len(ids):,} {source}"
+    return Study(name, captions, seen.loc[ids], corpus.human)
 
 
 def karpathy_study(threshold: float = THRESHOLD) -> Study:
