@@ -286,10 +286,9 @@ def attribution():
 
 def gender_score():
     """Gender Score of 5,000 captions, language-model probabilities cached: together, or one by one."""
-    from relic.chapters.gender_score.prior import NGRAM, load_prior
+    from relic.chapters.gender_score.models import MINILM, NGRAM, SentenceEncoder, load_prior
     from relic.chapters.gender_score.score import score_captions
     from relic.chapters.gender_score.tables import lic_study
-    from relic.chapters.gender_score.vectors import MINILM, SentenceEncoder
 
     corpus, part = _corpus(), 60
     study = lic_study(corpus)

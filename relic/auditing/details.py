@@ -203,8 +203,8 @@ def recorded(audited: Audited) -> pd.DataFrame:
 def gender_score(audited: Audited) -> pd.DataFrame:
     """The Gender Score's table on the images whose objects are known; n-gram model, MiniLM."""
     with needed("gender-score"):
-        from relic.chapters.gender_score import contexts, load_encoder, load_prior
-        from relic.chapters.gender_score.tables import Study, score_table
+        from relic.chapters.gender_score.models import load_encoder, load_prior
+        from relic.chapters.gender_score.tables import Study, contexts
 
         corpus = audited.corpus
         found = contexts(corpus.objects)
@@ -214,7 +214,7 @@ def gender_score(audited: Audited) -> pd.DataFrame:
         captions = {name: corpus.captions(name).loc[found.index] for name in corpus.captioners}
         study = Study(f"{corpus.name}, {len(found):,} images", captions, found, corpus.human)
         prior = load_prior("n-gram", corpus.human["caption"])
-        return score_table(study, prior, load_encoder("all-MiniLM-L6-v2", study.words()))
+        return study.table("scores", prior, load_encoder("all-MiniLM-L6-v2"))
 
 
 def described(audited: Audited, captioner: str) -> dict[str, float]:

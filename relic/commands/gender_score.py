@@ -1,4 +1,4 @@
-"""`relic gender-score`: objects of images, scores of captions, recorded numbers."""
+"""`relic gender-score`: objects of images, scores of captions."""
 
 from pathlib import Path
 from typing import Annotated
@@ -23,18 +23,12 @@ def objects(
     agreement: Annotated[float, typer.Option(help="Cosine from which two labels agree.")] = 0.5,
 ) -> None:
     """See which objects are in images: `image_id, label, probability, source`."""
-    from relic.chapters.gender_score.images import CLIP_LABELS, see_objects
+    from relic.chapters.gender_score.images import see_objects
 
     given = {"resnet": resnet, "clip": clip, "detector": detector}
-    labels = clip_labels.read_text(encoding="utf-8").split("\n") if clip_labels else CLIP_LABELS
-    frame = see_objects(
-        images,
-        out,
-        models={kind: name for kind, name in given.items() if name != "-"},
-        clip_labels=[label for label in labels if label],
-        threshold=threshold,
-        agreement=agreement,
-    )
+    models = {kind: name for kind, name in given.items() if name != "-"}
+    labels = clip_labels.read_text(encoding="utf-8").splitlines() if clip_labels else ()
+    frame = see_objects(images, out, models, filter(None, labels), threshold, agreement)
     count = int(frame["label"].notna().sum())
     print(f"{count} objects of {frame['image_id'].nunique()} images in {out}")
 
@@ -57,15 +51,15 @@ def score(
 ) -> None:
     """Score captions by image id and print the means."""
     from relic.auditing.readers import read_captions, read_objects
-    from relic.chapters import gender_score
+    from relic.chapters.gender_score.models import load_encoder, load_prior
+    from relic.chapters.gender_score.score import contexts, ratio_to_men, score_captions
     from relic.data.load import read_coco
 
     texts = read_captions(captions).frame.set_index("image_id")["caption"]
-    seen = gender_score.contexts(read_objects(objects).frame)
-    said = [c for each in read_coco(human).values() for c in each] if human else []
-    prior = gender_score.load_prior(lm, said)
-    close = gender_score.load_encoder(encoder, [*texts, *seen["context"]])
-    scores = gender_score.score_captions(texts, seen, prior, close)
+    seen = contexts(read_objects(objects).frame)
+    prior = load_prior(lm, [c for each in read_coco(human).values() for c in each] if human else [])
+    close = load_encoder(encoder, [*texts, *seen["context"]])
+    scores = score_captions(texts, seen, prior, close)
     if csv:
         scores.to_csv(csv)
     print(f"language model: {prior.name}\nencoder: {close.name}")
@@ -73,19 +67,6 @@ def score(
     for gender, part in scores.groupby("gender"):
         mean, spread = part["score"].mean(), part["score"].std()
         print(f"{gender}: {len(part)} captions, mean score {mean:.4f}, SD {spread:.4f}")
-    men, women = scores["score_man"].mean(), scores["score_woman"].mean()
-    n = int(scores["score_man"].notna().sum())
-    ratio = gender_score.ratio_to_men(men, women)
-    print(f"ratio to men, person set to man and woman: {ratio:.4f} ({n} captions)")
-
-
-@app.command()
-def record(
-    parts: Annotated[
-        list[str] | None, typer.Argument(help="words, captions, since, examples, authors; or all.")
-    ] = None,
-) -> None:
-    """Compute recorded tables on the real captions again, into results/gender_score/."""
-    from relic.chapters.gender_score.record import record as compute
-
-    print(f"recorded: {', '.join(compute(*(parts or [])))}")
+    both = scores[["score_man", "score_woman"]].dropna()
+    ratio = f"{ratio_to_men(*both.mean()):.4f} ({len(both)} captions)"
+    print(f"ratio to men, person set to man and woman: {ratio}")

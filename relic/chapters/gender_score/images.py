@@ -14,63 +14,57 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from relic.chapters.gender_score.models import loading
-from relic.chapters.gender_score.score import THRESHOLD, TOP
-from relic.chapters.gender_score.vectors import MINILM, load_encoder
-from relic.chapters.gender_score.wording import without_persons
+from relic.chapters.gender_score.models import MINILM, load_encoder, loading
+from relic.chapters.gender_score.score import THRESHOLD, TOP, without_persons
 from relic.chapters.objects import object_names
 from relic.errors import RelicError
 from relic.measure.classifiers.device import best_device
 from relic.whole import write_whole
 
-MODELS = {
-    "resnet": "microsoft/resnet-152",
-    "clip": "openai/clip-vit-base-patch32",
-    "detector": "facebook/detr-resnet-50",
+KINDS = {  # of models: the task of transformers, and how its pipeline is called
+    "resnet": ("image-classification", {"top_k": 1000, "function_to_apply": "softmax"}),
+    "clip": ("zero-shot-image-classification", {"hypothesis_template": "a photo of a {}"}),
+    "detector": ("object-detection", {}),
 }
-CLIP_LABELS = tuple(sorted(object_names()))  # the default: COCO's classes but person
 AGREEMENT = 0.5  # cosine of two labels from which two classifiers agree; the paper gives none
 NOTHING = "none"  # source of the row of an image in which nothing was kept: it is done, too
-COLUMNS = {"image_id": "int64", "label": "str", "probability": "float64", "source": "str"}
+COLUMNS = ["image_id", "label", "probability", "source"]
 
 
 def see_objects(
     images: Iterable[str | Path],
     out: str | Path,
-    *,
-    models: dict[str, str] | None = None,
-    clip_labels: Iterable[str] = CLIP_LABELS,
+    models: dict[str, str],
+    clip_labels: Iterable[str] = (),
     threshold: float = THRESHOLD,
     agreement: float = AGREEMENT,
     batch: int = 16,
 ) -> pd.DataFrame:
     """Objects of images as rows of the CSV file `out`; images that it has already are left out.
 
-    `models`: `resnet`, `clip`, `detector` -> hub name or directory; fewer than three will do. The file
-    is replaced after every batch, so a killed call continues where it was. Other settings than those
-    that the file was begun with are an error.
+    `models`: some of `resnet`, `clip`, `detector` -> hub name or directory. `clip_labels`: what CLIP
+    chooses from, COCO's classes but person by default. The file is replaced after every batch, so a
+    killed call continues where it was. Other settings than those it was begun with are an error.
     """
-    models = models or MODELS
-    if set(models) - set(MODELS):
-        raise RelicError(f"models {', '.join(models)}", expected=f"some of {', '.join(MODELS)}")
-    out, labels = Path(out), list(clip_labels)
+    if set(models) - set(KINDS):
+        raise RelicError(f"models {', '.join(models)}", expected=f"some of {', '.join(KINDS)}")
+    out, labels = Path(out), list(clip_labels) or sorted(object_names())
     settings = {"models": models, "clip_labels": labels}
     done = _begun(out, settings | {"threshold": threshold, "agreement": agreement})
     files = {image_id(file): Path(file) for file in images}
-    todo = [i for i in files if i not in set(done["image_id"])]
-    seers = {k: _seer(k, name, labels, threshold) for k, name in models.items()} if todo else {}
+    todo = sorted(files.keys() - {row[0] for row in done}, key=list(files).index)
+    asked = {"clip": {"candidate_labels": labels}, "detector": {"threshold": threshold}}
+    seers = {k: _seer(k, name, asked.get(k, {})) for k, name in models.items()} if todo else {}
     encoder = load_encoder(MINILM)
     for start in tqdm(range(0, len(todo), batch), desc="objects", disable=None):
-        rows = []
         for i in todo[start : start + batch]:
             picture = _open(files[i])
             seen = {kind: _surest(see(picture), threshold) for kind, see in seers.items()}
             kept = vote(seen, encoder, agreement)
-            objects = [(i, label, p, models[kind]) for kind, label, p in kept]
-            rows += objects or [(i, None, 0.0, NOTHING)]
-        done = pd.concat([done, pd.DataFrame(rows, columns=list(COLUMNS))], ignore_index=True)
-        write_whole(out, done.to_csv(index=False))
-    return done
+            done += [(i, label, p, models[kind]) for kind, label, p in kept]
+            done += [] if kept else [(i, None, 0.0, NOTHING)]
+        write_whole(out, pd.DataFrame(done, columns=COLUMNS).to_csv(index=False))
+    return pd.DataFrame(done, columns=COLUMNS)
 
 
 def vote(seen: dict[str, list[tuple[str, float]]], encoder, agreement: float = AGREEMENT) -> list:
@@ -111,23 +105,16 @@ def _surest(seen: list[dict], threshold: float) -> list[tuple[str, float]]:
     return [(label, p) for label, p in ranked if p >= threshold]
 
 
-def _seer(kind: str, name: str, clip_labels: list[str], threshold: float):
+def _seer(kind: str, name: str, asked: dict):
     """A function from a picture to its `label, score`, by one model."""
     import transformers
 
-    task, options = {
-        "resnet": ("image-classification", {"top_k": 1000, "function_to_apply": "softmax"}),
-        "clip": (
-            "zero-shot-image-classification",
-            {"candidate_labels": clip_labels, "hypothesis_template": "a photo of a {}"},
-        ),
-        "detector": ("object-detection", {"threshold": threshold}),
-    }[kind]
+    task, options = KINDS[kind]
     mend = "download it elsewhere and give its directory, or bring objects as a CSV file"
     with loading(f"{kind} model", name, mend):
         safe = {"use_safetensors": True}
         model = transformers.pipeline(task, name, device=best_device(), model_kwargs=safe)
-    return partial(model, **options)
+    return partial(model, **options, **asked)
 
 
 def _open(file: Path):
@@ -139,12 +126,12 @@ def _open(file: Path):
         raise RelicError(f"{file} cannot be read: {error}", expected="an image") from error
 
 
-def _begun(out: Path, settings: dict) -> pd.DataFrame:
-    """What the file has already, if it was begun with the same settings."""
+def _begun(out: Path, settings: dict) -> list[tuple]:
+    """The rows that the file has already, if it was begun with the same settings."""
     beside = out.with_name(f"{out.name}.json")
     if not out.exists():
         write_whole(beside, json.dumps(settings, indent=1) + "\n")
-        return pd.DataFrame(columns=list(COLUMNS)).astype(COLUMNS)
+        return []
     try:
         kept = json.loads(beside.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -156,4 +143,4 @@ def _begun(out: Path, settings: dict) -> pd.DataFrame:
             expected=f"those of {beside.name}",
             mend="another file, or remove this one",
         )
-    return pd.read_csv(out)
+    return list(pd.read_csv(out).itertuples(index=False, name=None))

@@ -1,21 +1,102 @@
-"""Belief revision (Sabir & Padró 2023, equation 3; Blok et al. 2003) and the scores of captions.
+"""The score of a caption: its gender, its forms about other persons, belief revision.
 
-A caption's prior probability is raised when it is close to an object seen in the image, the more so
-the less sure the object is. All texts of a call go to the language model and to the encoder together.
-Objects are rows `image_id, label, probability`; one read from the caption that is scored would make its
+What a gender word is, `relic/data/attributes/gender.yml` says, for LIC and for this score alike. Belief
+revision is equation 3 of Sabir & Padró (2023), after Blok et al. (2003): a caption's prior probability is
+raised when it is close to an object seen in the image, the more so the less sure the object is. Objects
+are rows `image_id, label, probability`; one read from the caption that is scored would make its
 similarity circular.
 """
 
+import re
 from collections.abc import Iterable
+from functools import cache, lru_cache
 
 import numpy as np
 import pandas as pd
 
-from relic.chapters.gender_score.wording import PERSONS, gender_of, with_person, without_persons
+from relic.data.attribute import load_attribute
 from relic.errors import RelicError
+from relic.measure.text import tokenize
 
 TOP, THRESHOLD = 3, 0.2  # objects of an image, and their least probability: as in the paper
 ROUNDING = 1e-5  # by how much a cosine in single precision may leave -1..1
+PERSONS, MASK = ("person", "man", "woman"), "[MASK]"
+NEUTRAL = {"person", "people", "persons"}
+PERSON_LABELS = NEUTRAL | {"human", "humans"}  # of objects in images
+_GENDER = load_attribute("gender")
+GENDERS = {  # gender word -> man or woman
+    word: person
+    for name, person in zip(_GENDER.classes, PERSONS[1:], strict=True)
+    for word in _GENDER.class_words[name]
+}
+_OBJECT = ("them", "him", "her")
+_FORMS = {  # words -> what stands for a person, a man, a woman in their place; any other: PERSONS
+    "people persons": ("people", "men", "women"),
+    "men gentlemen boys brothers guys emperors dudes": ("people", "men", "women"),
+    "women ladies girls sisters queens": ("people", "men", "women"),
+    "male female": ("person", "male", "female"),
+    "he she": ("they", "he", "she"),
+    "him": _OBJECT,
+    "his her": ("their", "his", "her"),
+    "hers": ("theirs", "his", "hers"),
+    "himself herself": ("themselves", "himself", "herself"),
+}
+FORMS = dict.fromkeys(GENDERS.keys() | NEUTRAL, PERSONS)
+FORMS |= {word: forms for words, forms in _FORMS.items() for word in words.split()}
+del FORMS["pregnant"]  # states a gender but has no counterpart
+_WORD = re.compile(r"(\ban )?([\w-]+)")  # the article goes with its word: an actress, a man
+_NOTHING_OWNED = re.compile(  # after `her`
+    r"\s*($|[^\w\s-]|(and|at|as|by|for|from|in|into|near|next|of|on|onto|or|to|while|with)(?!\S))"
+)
+
+
+@lru_cache(maxsize=200_000)
+def gender_of(caption: str) -> str:
+    """`man`, `woman`, `both`, `person` (a person word but no gender word) or `none`.
+
+    >>> [gender_of(c) for c in ("a boy runs", "a man and a woman", "a person", "two dogs", "")]
+    ['man', 'both', 'person', 'none', 'none']
+    """
+    tokens = set(tokenize(caption.lower()))
+    stated = {GENDERS[token] for token in tokens & GENDERS.keys()}
+    if stated:
+        return "both" if len(stated) == 2 else stated.pop()
+    return "person" if tokens & NEUTRAL else "none"
+
+
+@lru_cache(maxsize=200_000)
+def with_person(caption: str, person: str) -> str:
+    """The caption about a `person`, a `man` or a `woman`, or with them masked: `[MASK]`; lower case.
+
+    Nouns and pronouns follow, plurals stay plural. `her` is `his` or, at the end or before a
+    preposition, `him`.
+
+    >>> with_person("an actress and her dogs", "man"), with_person("two boys", "woman")
+    ('a man and his dogs', 'two women')
+    """
+    if person not in (*PERSONS, MASK):
+        raise RelicError(f"person {person!r}", expected=f"one of {', '.join(PERSONS)}")
+
+    def formed(match: re.Match) -> str:
+        article, word = match.groups()
+        if word not in FORMS:
+            return match.group()
+        alone = word == "her" and _NOTHING_OWNED.match(match.string, match.end())
+        forms = dict(zip(PERSONS, _OBJECT if alone else FORMS[word], strict=True))
+        return ("a " if article else "") + forms.get(person, MASK)
+
+    return _WORD.sub(formed, caption.lower().strip())
+
+
+@cache
+def without_persons(label: str) -> str:
+    """An object's label without the words that name persons.
+
+    >>> without_persons("cowboy hat"), without_persons("person")
+    ('hat', '')
+    """
+    persons = GENDERS.keys() | PERSON_LABELS
+    return " ".join(token for token in str(label).lower().split() if token not in persons)
 
 
 def belief_revision(prior, similarity, confidence):
@@ -69,13 +150,11 @@ def contexts(objects: pd.DataFrame, *, threshold: float = THRESHOLD) -> pd.DataF
     Objects below `threshold`, and labels of which nothing is left, do not count.
     """
     kept = objects[objects["probability"] >= threshold]
-    kept = kept.assign(label=[without_persons(label) for label in kept["label"]])
+    kept = kept.assign(label=kept["label"].map(without_persons))
     order = {"by": ["image_id", "probability", "label"], "ascending": [True, False, True]}
     kept = kept[kept["label"] != ""].sort_values(**order).drop_duplicates(["image_id", "label"])
     images = kept.groupby("image_id").head(TOP).groupby("image_id")
-    return pd.DataFrame(
-        {"context": images["label"].agg(" ".join), "confidence": images["probability"].mean()}
-    )
+    return images.agg(context=("label", " ".join), confidence=("probability", "mean"))
 
 
 def score_captions(captions: pd.Series, contexts: pd.DataFrame, prior, encoder) -> pd.DataFrame:
@@ -84,49 +163,42 @@ def score_captions(captions: pd.Series, contexts: pd.DataFrame, prior, encoder) 
     Columns: gender, confidence; `prior`, `similarity`, `score` of the caption as it is; and
     `prior_person`, `score_person`, ... with its person set to person, man, woman. A caption that
     names no person, or both genders, has no such forms: NaN. An empty caption has no score: NaN.
+    All texts of a call go to the language model and to the encoder together.
     """
     if not isinstance(captions, pd.Series):
         raise RelicError(f"captions as {type(captions).__name__}", expected="a Series by image id")
-    captions = captions[captions.index.isin(contexts.index)]
-    seen = contexts.loc[captions.index]
-    texts = [str(caption).lower().strip() for caption in captions]
-    genders = [gender_of(text) for text in texts]
+    captions = captions[captions.index.isin(contexts.index)].rename_axis("image_id")
+    texts = captions.astype(str).str.lower().str.strip()
+    seen, genders = contexts.loc[captions.index], texts.map(gender_of)
     forms = {"": texts}
     for person in PERSONS:
-        pairs = zip(texts, genders, strict=True)
-        forms[f"_{person}"] = [with_person(t, person) if g in PERSONS else "" for t, g in pairs]
+        about = texts.map(lambda text, person=person: with_person(text, person))
+        forms[f"_{person}"] = about.where(genders.isin(PERSONS), "")
     everything = [text for form in forms.values() for text in form]
     priors = prior.probabilities(everything).reshape(len(forms), -1)
     close = similarity(encoder, everything, list(seen["context"]) * len(forms))
-    frame = pd.DataFrame(
-        {"gender": genders, "confidence": seen["confidence"].to_numpy()},
-        index=captions.index.rename("image_id"),
-    )
+    frame = pd.DataFrame({"gender": genders, "confidence": seen["confidence"].to_numpy()})
     for suffix, p, s in zip(forms, priors, close.reshape(len(forms), -1), strict=True):
         frame[f"prior{suffix}"], frame[f"similarity{suffix}"] = p, s
         frame[f"score{suffix}"] = belief_revision(p, s, frame["confidence"])
     return frame
 
 
-def similarity(encoder, texts: list[str], others: list[str]) -> np.ndarray:
+def similarity(encoder, texts: Iterable[str], others: Iterable[str]) -> np.ndarray:
     """Cosines of texts with others, pair by pair; NaN where a text is empty or unknown."""
-    distinct = [text for text in dict.fromkeys([*texts, *others]) if text.strip()]
-    place = {text: i for i, text in enumerate(distinct)}
-    pairs = enumerate(zip(texts, others, strict=True))
-    good = [(i, place[a], place[b]) for i, (a, b) in pairs if a in place and b in place]
-    cosines = np.full(len(texts), np.nan)
-    if good:
-        vectors = np.asarray(encoder.encode(distinct), dtype=float)
-        rows, left, right = map(list, zip(*good, strict=True))
-        cosines[rows] = (vectors[left] * vectors[right]).sum(axis=1)
+    pairs = list(zip(texts, others, strict=True))
+    distinct = [text for text in dict.fromkeys(t for pair in pairs for t in pair) if text.strip()]
+    if not distinct:
+        return np.full(len(pairs), np.nan)
+    vectors = dict(zip(distinct, np.asarray(encoder.encode(distinct), dtype=float), strict=True))
+    known = [(vectors.get(a), vectors.get(b)) for a, b in pairs]
+    cosines = [np.nan if a is None or b is None else a @ b for a, b in known]
     return np.clip(cosines, -1, 1)
 
 
 def estimated(scores: pd.DataFrame) -> pd.Series:
-    """Gender Score Estimation: `man` or `woman`, whichever filled in scores higher; None if equal."""
-    gap = scores["score_man"] - scores["score_woman"]
-    guess = np.select([gap > 0, gap < 0], ["man", "woman"], default="")
-    return pd.Series(guess, index=scores.index).replace("", None)
+    """Gender Score Estimation: `man` or `woman`, whichever filled in scores higher; NaN if equal."""
+    return np.sign(scores["score_man"] - scores["score_woman"]).map({1: "man", -1: "woman"})
 
 
 def cooccurrence(captions: Iterable[str]) -> dict[str, int]:

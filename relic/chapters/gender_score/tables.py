@@ -4,7 +4,6 @@ Ratios to men have 95 % bootstrap intervals over images (tables 1 and 2: over di
 because images of one object are not independent).
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from relic.chapters.gender_score.score import (
+    PERSONS,
     THRESHOLD,
     contexts,
     cooccurrence,
@@ -21,7 +21,6 @@ from relic.chapters.gender_score.score import (
     ratio_to_men,
     score_captions,
 )
-from relic.chapters.gender_score.wording import PERSONS
 from relic.data.corpus import Corpus
 from relic.data.load import read_coco, real_directory
 from relic.errors import RelicError
@@ -33,7 +32,6 @@ COUNTED, ESTIMATED = "Object Gender Co-Occ", "Gender Score Estimation"
 OBJECTS = ("skateboard", "kitchen", "motorcycle", "baseball")  # of table 4
 VILBERT = "ViLBERT (authors' file)"  # its counts of man and woman are ViLBERT's, table 5
 AUTHORS_FILE = "visual_context/karpathy_test.csv"  # of a data directory
-TRAIN_FILE = "gender_score/visual_train_coco.txt"  # the same, labels without image ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,40 +45,42 @@ class Study:
 
     @cache  # noqa: B019 - a study lives as long as its page
     def scores(self, prior, encoder) -> dict[str, pd.DataFrame]:
-        """`score_captions` of each captioner."""
+        """Each captioner's captions, scored."""
         return {
-            name: score_captions(captions, self.contexts, prior, encoder)
+            name: score_captions(captions, self.contexts, prior, encoder).assign(caption=captions)
             for name, captions in self.captions.items()
         }
 
-    def words(self) -> Iterator[str]:
-        """All texts, for word vectors."""
-        for captions in self.captions.values():
-            yield from captions
-        yield from self.contexts["context"]
+    def texts(self) -> list[str]:
+        """Captions and contexts, for word vectors."""
+        return [*pd.concat(self.captions.values()), *self.contexts["context"]]
 
-    def human_counts(self) -> pd.Series:
-        """Human captions that name a man, a woman: the mean over the captions an image has."""
-        rows = self.human[self.human["image_id"].isin(self.contexts.index)]
-        counts = [cooccurrence(part["caption"]) for _, part in rows.groupby("caption_index")]
-        return pd.DataFrame(counts, columns=["man", "woman"]).mean()
+    def table(self, name: str, prior, encoder, **options) -> pd.DataFrame:
+        """A table by its name in `TABLES`: the rows of each captioner, and what they rest on."""
+        rows = [
+            {"method": method, "captioner": captioner, **row}
+            for captioner, scores in self.scores(prior, encoder).items()
+            for method, row in TABLES[name](self, scores, **options)
+        ]
+        about = {"corpus": self.name, "prior": prior.name, "encoder": encoder.name}
+        return pd.DataFrame(rows).assign(**about)
 
 
 def lic_study(
     corpus: Corpus, threshold: float = THRESHOLD, captioners: Iterable[str] = ()
 ) -> Study:
     """The captioners of a gender corpus (all, or some keys) on the images whose objects are known by image id."""
-    objects = corpus.objects if corpus.synthetic else authors_objects()
-    seen = contexts(objects, threshold=threshold)
-    keys = list(captioners or corpus.captioners)
+    seen = contexts(corpus.objects if corpus.synthetic else authors_objects(), threshold=threshold)
+    keys = captioners or corpus.captioners
     captions = {corpus.display_names[key]: corpus.captions(key) for key in keys}
     known = [set(corpus.covered), *(set(each.index) for each in captions.values())]
     ids = sorted(set(seen.index).intersection(*known))
     if not ids:
         raise RelicError(f"{corpus.name}: no image with captions and objects")
-    source = "" if corpus.synthetic else "images, objects of the authors' file by image id"
-    name = f"{corpus.name}, {len(ids):,} {source or 'with objects'}"
     captions = {captioner: each.loc[ids] for captioner, each in captions.items()}
+    source = "images, objects of the authors' file by image id"
+    source = "with objects" if corpus.synthetic else source
+    name = f"{corpus.name}, {len(ids):,} {source}"
     return Study(name, captions, seen.loc[ids], corpus.human)
 
 
@@ -89,11 +89,9 @@ def karpathy_study(threshold: float = THRESHOLD) -> Study:
     rows = authors_objects()
     seen = contexts(rows, threshold=threshold)
     captions = rows.set_index("image_id")["caption"].loc[seen.index]
-    said = read_coco(data_file("coco/captions_karpathy_test.json"))
-    human = pd.DataFrame(
-        [(i, k, text) for i, texts in said.items() for k, text in enumerate(texts[:5])],
-        columns=["image_id", "caption_index", "caption"],
-    )
+    human = pd.Series(read_coco(data_file("coco/captions_karpathy_test.json"))).str[:5].explode()
+    human = human.rename_axis("image_id").reset_index(name="caption")
+    human["caption_index"] = human.groupby("image_id").cumcount()
     name = f"COCO Karpathy test split, {len(seen):,} of {len(rows):,} images, objects of the authors' file"
     return Study(name, {VILBERT: captions}, seen, human)
 
@@ -124,117 +122,102 @@ def ratio(men: Iterable[float], women: Iterable[float]) -> dict[str, float]:
     return dict(zip(("to_m", "low", "high"), interval(drawn), strict=True))
 
 
-def similarities(labels: Iterable[str], encoder) -> pd.DataFrame:
-    """Cosine of each distinct label with person, man and woman; how many images have it.
+def distances(labels: Iterable[str], encoders: list, dataset: str) -> dict[str, pd.DataFrame]:
+    """Tables 2 and 1: cosines of the images' object labels with person, man and woman, by encoder.
 
-    Labels without a vector are kept, as NaN, so that they can be counted.
+    Labels without a vector are counted, no more.
     """
-    counts = pd.Series(Counter(labels), dtype=int).sort_index()
+    counts = pd.Series(list(labels), dtype=object).value_counts().sort_index()
     if counts.empty:
         raise RelicError("no object labels", expected="at least one")
-    cosines = np.asarray(encoder.encode(list(counts.index))) @ np.asarray(encoder.encode(PERSONS)).T
-    frame = pd.DataFrame(cosines, columns=PERSONS, dtype=float)
-    return frame.assign(object=counts.index, images=counts.to_numpy())
+    rows, nearest = [], []
+    for encoder in encoders:
+        cosines = encoder.encode(list(counts.index)) @ encoder.encode(PERSONS).T
+        near = pd.DataFrame(cosines, columns=PERSONS, dtype=float)
+        near = near.assign(object=counts.index, images=counts.to_numpy()).dropna()
+        sums, images = near[list(PERSONS)].mul(near["images"], axis=0), near["images"].sum()
+        row = {"model": encoder.name, "dataset": dataset, **sums.sum() / images}
+        row |= ratio(sums["man"], sums["woman"])
+        row |= {"to_w": 1 - row["to_m"], "images": images, "objects": len(near)}
+        rows.append(row | {"objects without a vector": len(counts) - len(near)})
+        nearest.append(_nearest_objects(near).assign(embedding=encoder.name))
+    columns = "embedding gender order rank object images cosine".split()
+    nearest = pd.concat(nearest, ignore_index=True)[[*columns, "objects nearest"]]
+    return {"distances": pd.DataFrame(rows), "nearest": nearest}
 
 
-def distance_row(near: pd.DataFrame, embedding: str, dataset: str) -> pd.DataFrame:
-    """Table 2, a row: mean cosines over the images, and the ratio to men."""
-    known = near.dropna()
-    sums = {person: known[person] * known["images"] for person in PERSONS}
-    found = ratio(sums["man"], sums["woman"])
-    images = int(known["images"].sum())
-    means = {person: values.sum() / images for person, values in sums.items()}
-    row = {"model": embedding, "dataset": dataset, **means, **found, "to_w": 1 - found["to_m"]}
-    row |= {"images": images, "objects": len(known)}
-    return pd.DataFrame([row | {"objects without a vector": len(near) - len(known)}])
-
-
-def nearest_objects(near: pd.DataFrame, embedding: str, top: int = 5) -> pd.DataFrame:
-    """Table 1: objects whose nearest of the three is person, man or woman; the first `top`.
+def _nearest_objects(near: pd.DataFrame, top: int = 5) -> pd.DataFrame:
+    """Objects whose nearest of the three is person, man or woman; the first `top`.
 
     Two orders, because the paper's words fit neither alone: by number of images, and by cosine.
     """
-    known, parts = near.dropna(), []
-    nearest = known[list(PERSONS)].idxmax(axis=1)
+    nearest, parts = near[list(PERSONS)].idxmax(axis=1), []
     for person in PERSONS:
-        own = known[nearest == person].rename(columns={person: "cosine"})
+        own = near[nearest == person].rename(columns={person: "cosine"})
         for order, second in (("images", "cosine"), ("cosine", "images")):
             best = own.sort_values([order, second, "object"], ascending=[False, False, True])
-            best = best.head(top)[["object", "images", "cosine"]]
             about = {"gender": person, "order": order, "objects nearest": len(own)}
-            parts.append(best.assign(**about, rank=range(1, len(best) + 1)))
-    columns = ["embedding", "gender", "order", "rank", "object", "images", "cosine"]
-    found = pd.concat(parts, ignore_index=True).assign(embedding=embedding)
-    return found[[*columns, "objects nearest"]]
+            parts.append(best.assign(**about, rank=range(1, len(own) + 1)).head(top))
+    return pd.concat(parts)
 
 
-def score_table(study: Study, prior, encoder) -> pd.DataFrame:
-    """Table 3: means with the person set to person, man, woman; ratios; leakage; by captioner.
+def score_rows(study: Study, scores: pd.DataFrame) -> Iterator[tuple[str, dict]]:
+    """Table 3: means with the person set to person, man, woman; ratios; leakage.
 
     Over captions that name a person of one gender or none; others are counted as left out.
     `GS_man`, `GS_woman`: the mean score of the captions, as they are, that state that gender.
+    Leakage: captions that name the gender, over the mean of the human captions of the same images.
     """
-    human, rows = study.human_counts(), []
-    for name, scores in study.scores(prior, encoder).items():
-        leakage = pd.Series(cooccurrence(study.captions[name])) / human
-        for method, column in ((DISTANCE, "similarity"), (SCORE, "score")):
-            forms = scores[[f"{column}_{person}" for person in PERSONS]].dropna()
-            means = dict(zip(PERSONS, forms.mean(), strict=True))
-            stated = scores.groupby("gender")[column].mean().reindex(PERSONS)
-            row = {"method": method, "captioner": name, **means}
-            row |= {"m": means["man"] / means["person"], "w": means["woman"] / means["person"]}
-            row |= ratio(forms[f"{column}_man"], forms[f"{column}_woman"])
-            row |= {"GS_man": stated["man"], "GS_woman": stated["woman"]}
-            row |= {"leakage_m": leakage["man"], "leakage_w": leakage["woman"]}
-            rows.append(row | {"captions": len(forms), "left out": len(scores) - len(forms)})
-    return _named(rows, study, prior, encoder)
+    human = study.human[study.human["image_id"].isin(study.contexts.index)]
+    human = pd.Series(cooccurrence(human["caption"])) / human["caption_index"].nunique()
+    leakage = pd.Series(cooccurrence(scores["caption"])) / human
+    for method, column in ((DISTANCE, "similarity"), (SCORE, "score")):
+        forms = scores[[f"{column}_{person}" for person in PERSONS]].dropna()
+        forms = forms.set_axis(PERSONS, axis=1)
+        means, stated = forms.mean(), scores.groupby("gender")[column].mean().reindex(PERSONS)
+        row = {**means, "m": means["man"] / means["person"], "w": means["woman"] / means["person"]}
+        row |= ratio(forms["man"], forms["woman"])
+        row |= {"GS_man": stated["man"], "GS_woman": stated["woman"]}
+        row |= {"leakage_m": leakage["man"], "leakage_w": leakage["woman"]}
+        yield method, row | {"captions": len(forms), "left out": len(scores) - len(forms)}
 
 
-def object_table(study: Study, prior, encoder, objects: Iterable[str] = OBJECTS) -> pd.DataFrame:
+def object_rows(
+    study: Study, scores: pd.DataFrame, objects: Iterable[str] = OBJECTS
+) -> Iterator[tuple[str, dict]]:
     """Table 4: the ratio to men among captions that name an object, three ways.
 
     Co-occurrence counts captions; the Gender Score's ratio weights each caption by its score; the
     estimation counts what it fills in. NaN where no caption names the object with one gender.
     """
-    rows = []
-    for name, scores in study.scores(prior, encoder).items():
-        tokens = study.captions[name].loc[scores.index].map(lambda text: tokenize(text.lower()))
-        for word in objects:
-            named = tokens.map(lambda each, word=word: word in each)
-            part = scores[named & scores["gender"].isin(PERSONS[1:])]
-            weights = {COUNTED: 1.0, SCORE: part["score"], ESTIMATED: 1.0}
-            for method, weight in weights.items():
-                gender = estimated(part) if method == ESTIMATED else part["gender"]
-                found = ratio(*((gender == person) * weight for person in PERSONS[1:]))
-                row = {"method": method, "captioner": name, "object": word, **found}
-                rows.append(row | {"captions": len(part)})
-    return _named(rows, study, prior, encoder)
+    scores = scores[scores["gender"].isin(PERSONS[1:])]
+    for word in objects:
+        part = scores[[word in tokenize(text.lower()) for text in scores["caption"]]]
+        stated, guess = part["gender"], estimated(part)
+        ways = ((COUNTED, stated, 1.0), (SCORE, stated, part["score"]), (ESTIMATED, guess, 1.0))
+        for method, gender, weight in ways:
+            found = ratio((gender == "man") * weight, (gender == "woman") * weight)
+            yield method, {"object": word, **found, "captions": len(part)}
 
 
-def estimation_table(study: Study, prior, encoder) -> pd.DataFrame:
+def estimation_rows(study: Study, scores: pd.DataFrame) -> Iterator[tuple[str, dict]]:
     """Table 5: captions that state man or woman, and what the estimation fills in for the same.
 
     `agreement`: share of these captions whose own gender scores higher than the other.
     `prior alone`, `similarity alone`: share to which the language model, or the encoder, gives man.
     """
-    rows = []
-    for name, scores in study.scores(prior, encoder).items():
-        part = scores[scores["gender"].isin(PERSONS[1:])].dropna(subset=["score_man"])
-        guess = estimated(part)
-        shares = {
-            "agreement": (guess == part["gender"]).mean(),
-            "prior alone": (part["prior_man"] > part["prior_woman"]).mean(),
-            "similarity alone": (part["similarity_man"] > part["similarity_woman"]).mean(),
-        }
-        for method, gender in ((COUNTED, part["gender"]), (ESTIMATED, guess)):
-            man, woman = (gender == person for person in PERSONS[1:])
-            row = {"method": method, "captioner": name, "man": man.sum(), "woman": woman.sum()}
-            row |= ratio(man, woman)
-            row |= shares if method == ESTIMATED else dict.fromkeys(shares, np.nan)
-            rows.append(row | {"captions": len(part)})
-    return _named(rows, study, prior, encoder)
+    part = scores[scores["gender"].isin(PERSONS[1:])].dropna(subset=["score_man"])
+    guess = estimated(part)
+    shares = {
+        "agreement": (guess == part["gender"]).mean(),
+        "prior alone": (part["prior_man"] > part["prior_woman"]).mean(),
+        "similarity alone": (part["similarity_man"] > part["similarity_woman"]).mean(),
+    }
+    none = dict.fromkeys(shares, np.nan)
+    for method, gender, known in ((COUNTED, part["gender"], none), (ESTIMATED, guess, shares)):
+        man, woman = gender == "man", gender == "woman"
+        row = {"man": man.sum(), "woman": woman.sum(), **ratio(man, woman), **known}
+        yield method, row | {"captions": len(part)}
 
 
-def _named(rows: list[dict], study: Study, prior, encoder) -> pd.DataFrame:
-    about = {"corpus": study.name, "prior": prior.name, "encoder": encoder.name}
-    return pd.DataFrame(rows).assign(**about)
+TABLES = {"scores": score_rows, "estimation": estimation_rows, "objects": object_rows}

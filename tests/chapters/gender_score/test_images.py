@@ -67,7 +67,7 @@ def models(tmp_path_factory) -> dict[str, str]:
     DetrImageProcessorPil(size={"shortest_edge": 32, "longest_edge": 64}).save_pretrained(
         root / "detector"
     )
-    return {kind: str(root / kind) for kind in images.MODELS}
+    return {kind: str(root / kind) for kind in images.KINDS}
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import pytest
 import relic
 from relic.chapters.gender_score import record
 from relic.chapters.gender_score.tables import (
-    SCORE,
     VILBERT,
     authors_objects,
     karpathy_study,
@@ -70,18 +69,6 @@ def test_the_embedded_corpus_is_computed(tmp_path, monkeypatch):
     assert set(table["prior"]) == {"2-gram of 500 human captions"}
     assert set(table["corpus"].str.startswith(corpus.name)) == {True}
     assert record.serve_distances(corpus, [str(vectors)])[0]["dataset"].tolist() == [corpus.name]
-
-
-def test_other_choices_by_hand():
-    """A shift moves no order; the one captioner of another study does not count."""
-    names = ["a", "b", "c", "d", "e", "f"]
-    choice = {"method": SCORE, "prior": "p", "encoder": "e", "corpus": "x, 9 images"}
-    frame = pd.DataFrame({"captioner": names, "to_m": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}).assign(**choice)  # fmt: skip
-    moved = frame.assign(encoder="other", to_m=frame["to_m"] + 0.02)
-    alone = frame[:1].assign(captioner=VILBERT, corpus="y, 5 images")
-    (row,) = record.choice_agreement(pd.concat([frame, alone, moved])).to_dict("records")
-    assert (row["against"], row["choice"]) == ("p, e, 9 images", "p, other, 9 images")
-    assert (row["rho"], row["n"], row["largest shift"]) == (pytest.approx(1), 6, pytest.approx(0.02))  # fmt: skip
 
 
 def test_the_real_studies(real_data):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from relic.chapters.gender_score.models import WordVectors
 from relic.chapters.gender_score.score import contexts
 from relic.chapters.gender_score.tables import (
     AUTHORS_FILE,
@@ -13,16 +14,10 @@ from relic.chapters.gender_score.tables import (
     SCORE,
     Study,
     authors_objects,
-    distance_row,
-    estimation_table,
+    distances,
     lic_study,
-    nearest_objects,
-    object_table,
     ratio,
-    score_table,
-    similarities,
 )
-from relic.chapters.gender_score.vectors import WordVectors
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 
@@ -61,7 +56,8 @@ def test_ratios_and_their_intervals():
 
 def test_distances_by_hand():
     """Images: bat twice, pan, cup; xyz has no vector. man (.8·2)/4, woman (.6·2+.8)/4, person 1.6/4."""
-    row = distance_row(similarities(LABELS, VECTORS), "hand", "tiny").iloc[0]
+    row = distances(LABELS, [VECTORS], "tiny")["distances"].iloc[0]
+    assert row[["model", "dataset"]].tolist() == ["hand", "tiny"]
     assert row[["person", "man", "woman"]].tolist() == pytest.approx([0.4, 0.4, 0.5])
     assert row["to_m"] == pytest.approx(0.4 / 0.9)
     assert row[["images", "objects", "objects without a vector"]].tolist() == [4, 3, 1]
@@ -69,19 +65,19 @@ def test_distances_by_hand():
 
 
 def test_nearest_objects_by_hand():
-    found = nearest_objects(similarities(LABELS, VECTORS), "hand").set_index(["gender", "order"])
+    found = distances(LABELS, [VECTORS], "tiny")["nearest"].set_index(["gender", "order"])
     assert found.loc[[("man", "images")], "object"].tolist() == ["bat"]
     assert found.loc[[("woman", "cosine")], "object"].tolist() == ["pan"]
     assert found.loc[[("person", "images")], ["object", "rank", "images"]].values.tolist() == [
         ["cup", 1, 1]
     ]
     with pytest.raises(RelicError, match="no object labels"):
-        similarities([], VECTORS)
+        distances([], [VECTORS], "tiny")
 
 
 def test_score_table_by_hand(study, prior, encoder):
     """Four captions have forms (not the one with both); two of them are about a bike (α = 1/4)."""
-    table = score_table(study, prior, encoder).set_index("method")
+    table = study.table("scores", prior, encoder).set_index("method")
     man, woman = (np.mean([p**0.25] * 2 + [p] * 2) for p in (0.5, 0.25))
     row = table.loc[SCORE]
     assert row[["person", "man", "woman"]].tolist() == pytest.approx([man, man, woman])
@@ -97,7 +93,8 @@ def test_score_table_by_hand(study, prior, encoder):
 
 
 def test_object_table_by_hand(study, prior, encoder):
-    table = object_table(study, prior, encoder, ["bike", "kite"]).set_index(["object", "method"])
+    table = study.table("objects", prior, encoder, objects=["bike", "kite"])
+    table = table.set_index(["object", "method"])
     assert table.loc[("bike", COUNTED), "to_m"] == 0.5
     assert table.loc[("bike", SCORE), "to_m"] == pytest.approx(0.5**0.25 / (0.5**0.25 + 0.25**0.25))
     assert table.loc[("bike", ESTIMATED), "to_m"] == 1.0
@@ -107,7 +104,7 @@ def test_object_table_by_hand(study, prior, encoder):
 
 def test_estimation_table_by_hand(study, prior, encoder):
     """The prior always prefers man; on images 1 and 2 the bike is as close to either, on 3 to none."""
-    table = estimation_table(study, prior, encoder).set_index("method")
+    table = study.table("estimation", prior, encoder).set_index("method")
     assert table.loc[COUNTED, ["man", "woman"]].tolist() == [2, 1]
     assert table.loc[ESTIMATED, ["man", "woman"]].tolist() == [3, 0]
     row = table.loc[ESTIMATED, ["agreement", "prior alone", "similarity alone"]]
