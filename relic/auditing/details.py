@@ -176,6 +176,17 @@ def naming(audited: Audited) -> pd.DataFrame:
     return wide.rename(columns={WRONG_OF_NAMED: "wrong_of_named"})
 
 
+def misnamed(naming: pd.DataFrame) -> dict[str, list[dict]]:
+    """By captioner, how often it names the wrong class of those it names, people beside it."""
+    if naming.empty:
+        return {}
+    people = naming[naming["captioner"] == HUMAN].set_index("label")["wrong_of_named"]
+    named, human = naming["right"] + naming["wrong"], naming["label"].map(people)
+    kept = ["label", "wrong_of_named", "low", "high", "neutral", "images", "named", "human"]
+    by_captioner = naming.assign(named=named, human=human).groupby("captioner")
+    return {name: rows[kept].to_dict("records") for name, rows in by_captioner}
+
+
 def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
     """BLEU-4, CIDEr, METEOR, ROUGE-L of each captioner, 2,500 images at most; what is left out, and why."""
     try:
