@@ -58,13 +58,13 @@ class Audit:
     def results(self) -> list[dict]:
         """A plain dict each attribute, captioner and classifier, with its sentence."""
         rows = [row for part in self.parts for row in part.results]
-        return [row | {"sentence": report.headline(row)} for row in rows]
+        return [row | {"sentence": report.sentence("headline", row)} for row in rows]
 
     @property
     def cautions(self) -> list[str]:
         """What to know before using the numbers."""
         facts = [fact for part in self.parts for fact in part.cautions.items()]
-        return list(dict.fromkeys(report.caution(*fact) for fact in facts))
+        return list(dict.fromkeys(report.sentence("caution", *fact) for fact in facts))
 
     def section(self, name: str) -> str:
         """A section of the report as HTML: verdict, cautions, lic, classifier, words, naming, ..."""

@@ -21,7 +21,7 @@ from relic.auditing.readers import (
     read_words,
     with_classes,
 )
-from relic.auditing.tables import Table
+from relic.auditing.tables import Table, shortened
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.data.human import human_captions
@@ -30,6 +30,7 @@ from relic.data.upstream import data_directory, labels_of
 from relic.errors import RelicError
 from relic.measure.inputs import VOCABULARIES, own_words
 from relic.measure.splits import FEWEST
+from relic.numbers import count
 
 NAME = "audited captions"
 LONGEST = 80  # characters of a captioner's name
@@ -67,20 +68,25 @@ class Inputs:
 
 
 def _named_files(captions) -> tuple[tuple[str, str], ...]:
-    """Captioner and absolute path of each captions file."""
+    """Captioner and absolute path of each captions file; a name must be one that can be shown."""
     given = [captions] if isinstance(captions, str | Path) else captions
     pairs = given.items() if isinstance(given, Mapping) else map(_name_and_file, map(str, given))
-    files = tuple((_checked(name), _absolute(file)) for name, file in pairs)
+    files = [(" ".join(_shown(str(name)).split()), _absolute(file)) for name, file in pairs]
     if not files:
         raise RelicError("no captions file", expected="a COCO results file, or several")
-    twice = [name for name, n in Counter(name for name, _ in files).items() if n > 1]
-    if twice:
+    wrong = [
+        shortened(name, LONGEST)
+        for name, n in Counter(name for name, _ in files).items()
+        if n > 1 or not name or len(name) > LONGEST or name.casefold() in TAKEN
+    ]
+    if wrong:
         raise RelicError(
-            f"several captions files are called {', '.join(twice)}",
-            expected="a name of its own for each captioner",
+            f"{count(len(files), 'captions file')}, called {', '.join(wrong)}",
+            expected=f"a name of its own for each captioner, of at most {LONGEST} characters; "
+            "Human stands for people's captions",
             mend="NAME=FILE gives a file another name",
         )
-    return files
+    return tuple(files)
 
 
 def _name_and_file(given: str) -> tuple[str, str]:
@@ -89,18 +95,6 @@ def _name_and_file(given: str) -> tuple[str, str]:
         name, file = "", given
     stem = Path(file).name.removesuffix(".gz")
     return name.strip() or stem.rsplit(".", 1)[0] or stem, file
-
-
-def _checked(name: str) -> str:
-    """A captioner's name that can be shown."""
-    name = " ".join(_shown(str(name)).split())
-    if not name or len(name) > LONGEST or name.casefold() in TAKEN:
-        raise RelicError(
-            f"a captioner called {name[:LONGEST]!r}{'…' * (len(name) > LONGEST)}",
-            expected=f"a name of at most {LONGEST} characters; Human stands for people's captions",
-            mend="NAME=FILE gives a file another name",
-        )
-    return name
 
 
 def _shown(name: str) -> str:
@@ -154,13 +148,20 @@ def _audited(inputs: Inputs) -> Audited:
     generated = _generated(inputs, frames)
     sizes = generated["image_id"].value_counts()
     images = labels.index[labels.index.isin(sizes.index[sizes == len(inputs.captions)])]
-    said, sides = frames.get(HUMAN, NO_HUMAN), {"labels": set(labels.index)}
+    said = frames.get(HUMAN, NO_HUMAN)
     human, number, notes = _human(said[said["image_id"].isin(images)])
-    if HUMAN in tables:
-        images = images[images.isin(human["image_id"])]
-        sides[HUMAN] = set(said["image_id"])
-    _check_joined(generated, sides, names)
-    _check_enough(labels.loc[images], sides)
+    images = images[images.isin(human["image_id"])] if HUMAN in tables else images
+    counts = labels.loc[images].value_counts().reindex([0, 1], fill_value=0)
+    if counts.min() < FEWEST:
+        ids = {role: set(frame["image_id"]) for role, frame in frames.items() if role != "objects"}
+        listed = [f"{role}: {len(each):,} ({_some(each, names)})" for role, each in ids.items()]
+        raise RelicError(
+            f"{counts[0]:,} images of class 0 and {counts[1]:,} of class 1 are in all files; "
+            f"images of {', '.join(listed)}",
+            expected=f"at least {FEWEST} images of each class that every file has",
+            mend="give labels and human captions of the captioned images, by number or COCO file "
+            "name; audit captioners of other images one by one",
+        )
     if labels.loc[images].mean() > 0.5:  # class 1 is the rarer: it sets the balanced size
         first, second = about.classes
         about = about.model_copy(update={"classes": (second, first)})
@@ -203,9 +204,10 @@ def audited_corpus(inputs: Inputs) -> Corpus:
 
 def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Table]:
     """From the files given; what is not given, from COCO's captions in the data directory."""
-    tables = {HUMAN: read_human(inputs.human)} if inputs.human else {}
+    tables = {"labels": read_labels(inputs.labels, about, inputs.classes)} if inputs.labels else {}
+    tables |= {HUMAN: read_human(inputs.human)} if inputs.human else {}
     if inputs.labels:
-        return {"labels": read_labels(inputs.labels, about, inputs.classes)} | tables
+        return tables
     if not inputs.data or about.name not in known_attributes():
         raise RelicError(
             f"no labels of {about.name}",
@@ -218,12 +220,11 @@ def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Table]:
     if not inputs.human:
         said = human_captions(place, about.name, labels.index).drop(columns="source")
         frames |= {HUMAN: said} if len(said) else {}
-    of_coco = {}
     for what, frame in frames.items():  # hashed are the rows, whichever files they are of
         digest = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
         file = Path(place) / f"{about.name} {what} of {place.name}"
-        of_coco[what] = Table(file, digest, frame=frame)
-    return of_coco | tables
+        tables[what] = Table(file, digest, frame=frame)
+    return tables
 
 
 def attribute_of(inputs: Inputs) -> Attribute:
@@ -311,34 +312,6 @@ def _coverage(generated: pd.DataFrame, labelled: pd.Index, human: pd.Series) -> 
     }
     marked = generated.assign(label=label, human=text, both=label & text)
     return marked.groupby("captioner", sort=False).agg(**columns).reset_index()
-
-
-def _check_joined(generated: pd.DataFrame, sides: dict[str, set], names: dict[int, str]) -> None:
-    """Refuse, with ids of both sides, files that do not speak of the same images."""
-    images = generated.groupby("captioner", sort=False)["image_id"].agg(set).to_dict()
-    for name, own in images.items():
-        others = [each for other, each in images.items() if other != name]
-        among = {"captions of the other captioners": set().union(*others)} if others else {}
-        for what, other in (sides | among).items():
-            if not own & other:
-                raise RelicError(
-                    f"{name} has captions of {len(own):,} images ({_some(own, names)}), "
-                    f"the {what} are of others ({_some(other, names)})",
-                    expected="image ids that occur in both files",
-                    mend=f"give the {what} of these images; ids may be numbers or COCO file names; "
-                    "captioners of other images are audited one by one",
-                )
-
-
-def _check_enough(labels: pd.Series, sides: dict[str, set]) -> None:
-    counts = labels.value_counts().reindex([0, 1], fill_value=0)
-    if counts.min() < FEWEST:
-        raise RelicError(
-            f"{len(labels):,} images have a caption, {' and '.join(sides)}: "
-            f"{counts[0]:,} of class 0, {counts[1]:,} of class 1",
-            expected=f"at least {FEWEST} images of each class",
-            mend="give labels and human captions for more of the captioned images",
-        )
 
 
 def _some(ids: set, names: dict[int, str]) -> str:

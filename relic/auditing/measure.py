@@ -166,10 +166,10 @@ def _rows(audited: Audited, runs: Runs, chance: pd.Series, by_seed: pd.DataFrame
 def _judged(by_seed: pd.DataFrame, seen: str, names: pd.Index) -> pd.DataFrame:
     """By captioner both sides' means over splits (there may be none), LIC with its interval, the verdict."""
     splits = by_seed[by_seed["seen"] == seen]
-    found = intervals(splits).set_index("captioner")
-    found = found.assign(n_test=splits.groupby("captioner")["n_test"].mean()).reindex(names)
-    found = found[["n_test", "lic_model", "lic_data", "lic", "low", "high"]]
-    spans = found[["lic", "low", "high"]].itertuples(index=False)
+    columns = ["captioner", "lic_model", "lic_data", "lic", "low", "high"]
+    found = intervals(splits).reindex(columns=columns).set_index("captioner").reindex(names)
+    found.insert(0, "n_test", splits.groupby("captioner")["n_test"].mean())
+    spans = found[["lic", "low", "high"]].astype(float).itertuples(index=False)
     return found.assign(verdict=[verdict(Interval(*span)) for span in spans])
 
 
