@@ -12,15 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from relic import paths
-from relic.auditing.readers import (
-    read_captions,
-    read_human,
-    read_labels,
-    read_objects,
-    read_vocabulary,
-    read_words,
-    with_classes,
-)
+from relic.auditing import readers
 from relic.auditing.tables import Table, shortened
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
@@ -141,20 +133,21 @@ def _audited(inputs: Inputs) -> Audited:
     about = attribute_of(inputs)
     tables = {CAPTIONS_OF + name: _captions(file) for name, file in inputs.captions}
     tables |= _labels_and_human(inputs, about)
-    tables |= {"objects": read_objects(inputs.objects)} if inputs.objects else {}
-    words = () if inputs.vocabulary in VOCABULARIES else read_vocabulary(inputs.vocabulary)
+    tables |= {"objects": readers.read_objects(inputs.objects)} if inputs.objects else {}
+    words = () if inputs.vocabulary in VOCABULARIES else readers.read_vocabulary(inputs.vocabulary)
     frames, names = numbered({role: table.frame for role, table in tables.items()})
     labels = frames["labels"].set_index("image_id")["label"].astype("int64").sort_index()
     generated = _generated(inputs, frames)
     sizes = generated["image_id"].value_counts()
     images = labels.index[labels.index.isin(sizes.index[sizes == len(inputs.captions)])]
-    said = frames.get(HUMAN, NO_HUMAN)
+    said = frames.get(HUMAN, pd.DataFrame(columns=["image_id", "caption_index", "caption"]))
     human, number, notes = _human(said[said["image_id"].isin(images)])
     images = images[images.isin(human["image_id"])] if HUMAN in tables else images
     counts = labels.loc[images].value_counts().reindex([0, 1], fill_value=0)
     if counts.min() < FEWEST:
         ids = {role: set(frame["image_id"]) for role, frame in frames.items() if role != "objects"}
-        listed = [f"{role}: {len(each):,} ({_some(each, names)})" for role, each in ids.items()]
+        some = {role: [names.get(i, i) for i in sorted(each)[:3]] for role, each in ids.items()}
+        listed = [f"{r}: {len(ids[r]):,} ({', '.join(map(str, some[r]))}, …)" for r in ids]
         raise RelicError(
             f"{counts[0]:,} images of class 0 and {counts[1]:,} of class 1 are in all files; "
             f"images of {', '.join(listed)}",
@@ -194,7 +187,7 @@ def _audited(inputs: Inputs) -> Audited:
     )
 
 
-_captions = lru_cache(maxsize=8)(read_captions)  # the same for each attribute
+_captions = lru_cache(maxsize=8)(readers.read_captions)  # the same for each attribute
 
 
 def audited_corpus(inputs: Inputs) -> Corpus:
@@ -204,8 +197,12 @@ def audited_corpus(inputs: Inputs) -> Corpus:
 
 def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Table]:
     """From the files given; what is not given, from COCO's captions in the data directory."""
-    tables = {"labels": read_labels(inputs.labels, about, inputs.classes)} if inputs.labels else {}
-    tables |= {HUMAN: read_human(inputs.human)} if inputs.human else {}
+    tables = (
+        {"labels": readers.read_labels(inputs.labels, about, inputs.classes)}
+        if inputs.labels
+        else {}
+    )
+    tables |= {HUMAN: readers.read_human(inputs.human)} if inputs.human else {}
     if inputs.labels:
         return tables
     if not inputs.data or about.name not in known_attributes():
@@ -229,10 +226,13 @@ def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Table]:
 
 def attribute_of(inputs: Inputs) -> Attribute:
     """The attribute by name or YAML file; a new one from its two classes and its masked words."""
-    name, own = inputs.attribute, read_words(inputs.masked_words) if inputs.masked_words else None
+    name, own = (
+        inputs.attribute,
+        readers.read_words(inputs.masked_words) if inputs.masked_words else None,
+    )
     also = frozenset(word for each in inputs.also_mask for word in each.lower().split())
     if name in known_attributes() or name.endswith((".yml", ".yaml")):
-        about = with_classes(load_attribute(name), inputs.classes)
+        about = readers.with_classes(load_attribute(name), inputs.classes)
         changed = {"masked_words": (about.masked_words if own is None else own) | also}
         if own is not None:
             changed["class_words"] = {}
@@ -245,12 +245,7 @@ def attribute_of(inputs: Inputs) -> Attribute:
         )
     token = "".join(c for c in name.lower() if c.isalnum()) + "word"
     new = Attribute(name=name, classes=("", " "), mask_token=token, masked_words=own | also)
-    return with_classes(new, inputs.classes)
-
-
-NO_HUMAN = pd.DataFrame({"image_id": [], "caption_index": [], "caption": []}).astype(
-    {"image_id": "int64", "caption_index": "int64", "caption": "str"}
-)
+    return readers.with_classes(new, inputs.classes)
 
 
 def first_sentence(caption: str) -> str:
@@ -312,8 +307,3 @@ def _coverage(generated: pd.DataFrame, labelled: pd.Index, human: pd.Series) -> 
     }
     marked = generated.assign(label=label, human=text, both=label & text)
     return marked.groupby("captioner", sort=False).agg(**columns).reset_index()
-
-
-def _some(ids: set, names: dict[int, str]) -> str:
-    shown = ", ".join(str(names.get(i, i)) for i in sorted(ids)[:3])
-    return shown + (", …" if len(ids) > 3 else "")

@@ -10,16 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from relic.auditing.tables import (
-    AGAIN,
-    SHOWN,
-    Table,
-    is_clean,
-    list_or_text,
-    read_table,
-    read_values,
-    shortened,
-)
+from relic.auditing.tables import AGAIN, SHOWN, Table, is_clean, read_table, read_values, shortened
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import PADDING, UNKNOWN, is_text
 from relic.errors import RelicError
@@ -39,7 +30,7 @@ def read_captions(file: str | Path) -> Table:
     """Generated captions as `image_id, caption`: one row an image, in file order."""
     table = read_table(file)
     ids = table.ids()
-    values = _cells(table, _column(table, "captions", GENERATED))
+    values = table.column(_column(table, "captions", GENERATED))
     lists = [i for i, value in enumerate(values) if isinstance(value, list)]
     several = [i for i in lists if len(values[i]) > 1]
     if several:
@@ -55,7 +46,7 @@ def read_human(file: str | Path) -> Table:
     """Human captions as `image_id, caption_index, caption`: several rows an image, in file order."""
     table = read_table(file)
     ids = table.ids()
-    lists = list(map(_texts, _cells(table, _column(table, "human captions", LISTS, WRITTEN))))
+    lists = list(map(_texts, table.column(_column(table, "human captions", LISTS, WRITTEN))))
     at = [i for i, texts in enumerate(lists) for _ in texts]
     frame = _written(table, ids.iloc[at], [text for texts in lists for text in texts])
     frame.insert(1, "caption_index", frame.groupby("image_id").cumcount())
@@ -254,12 +245,6 @@ def _column(table: Table, what: str, *choices: tuple[str, ...]) -> str:
     if name.strip().casefold() != "caption" and table.kind != "mapping":
         table.notes.append(f"{what} are read from {name}")
     return name
-
-
-def _cells(table: Table, name: str) -> list:
-    """The values of a column; of CSV, lists that are written out are lists again."""
-    values = table.column(name)
-    return list(map(list_or_text, values)) if table.kind == "CSV" else values
 
 
 def _texts(value) -> list:

@@ -90,8 +90,9 @@ class Table:
     frame: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def column(self, name: str) -> list:
-        """The values of a column; None where a row has none."""
-        return [row.get(name) for row in self.rows]
+        """The values of a column, None where a row has none; lists that CSV writes out are lists."""
+        values = [row.get(name) for row in self.rows]
+        return list(map(list_or_text, values)) if self.kind == "CSV" else values
 
     def wrong(self, what: str, expected: str, mend: str, rows: Sequence[int] = ()) -> RelicError:
         """An error about the file, or about rows of it, of which it shows up to five."""
