@@ -146,16 +146,10 @@ def compute(reads: list[Audited], left_out: dict[str, str], how: Choices) -> Aud
         asked = how.with_accuracy and first.captions_an_image
         described = pool.submit(details.caption_accuracy, first) if asked else None
         parts = [_part(*each, how) for each in zip(reads, plans, strict=True)]
-    options = {
-        "classifiers": how.listed,
-        "seeds": list(how.seeds),
-        "split": how.split,
-        "vocabulary": first.inputs.vocabulary,
-        "first_sentence": first.inputs.first_sentence,
-        "also_mask": list(first.inputs.also_mask),
-        "accuracy": how.with_accuracy,
-        "checks": how.checks,
-    }
+    given, options = first.inputs, {"classifiers": how.listed, "seeds": list(how.seeds)}
+    options |= {"split": how.split, "vocabulary": given.vocabulary}
+    options |= {"first_sentence": given.first_sentence, "also_mask": list(given.also_mask)}
+    options |= {"accuracy": how.with_accuracy, "checks": how.checks}
     files = {each["role"] + each["sha256"]: each for part in reads for each in part.files}
     made = {"seconds": round(time.time() - started, 1), "files": list(files.values())}
     made |= {"fingerprints": {e.corpus.attribute.name: e.corpus.fingerprint for e in reads}}

@@ -205,13 +205,11 @@ def verdict(found: Interval) -> str:
 def _sizes(audited: Audited, lic: pd.DataFrame) -> pd.DataFrame:
     """What other numbers of images would find, if the spread shrinks with their square root."""
     rarer = min(audited.corpus.label_counts(audited.images).values())
-    rows = [
-        (row["captioner"], row["classifier"], n, row["detectable"] * np.sqrt(rarer / n))
-        for row in lic.to_dict("records")
-        if row.get("detectable", 0) > 0
-        for n in sorted({*SIZES, rarer})
-    ]
-    return pd.DataFrame(rows, columns=["captioner", "classifier", "images a class", "smallest LIC"])
+    sizes = pd.DataFrame({"images a class": sorted({*SIZES, rarer})})
+    known = lic.reindex(columns=["captioner", "classifier", "detectable"]).query("detectable > 0")
+    table = known.merge(sizes, how="cross")
+    smallest = table.pop("detectable") * np.sqrt(rarer / table["images a class"])
+    return table.assign(**{"smallest LIC": smallest})
 
 
 def _differences(by_seed: pd.DataFrame, names: list[str]) -> pd.DataFrame:

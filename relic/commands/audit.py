@@ -93,10 +93,9 @@ def audit(
     print(result)
     for name, why in left_out.items():
         print(f"{name} is left out: {why.splitlines()[0]}")
-    cautions = count(len(result.cautions), "caution")
-    print(
-        f"report: {out / files[0].name}" + f" ({cautions}: read them first)" * bool(result.cautions)
-    )
+    many = count(len(result.cautions), "caution")
+    warned = f" ({many}: read them first)" if result.cautions else ""
+    print(f"report: {out / files[0].name}{warned}")
     if fail_above is not None:
         high = {r["captioner"] for r in result.results if _least(r) > fail_above}
         if high:
