@@ -1,11 +1,12 @@
 """An audit: everything measured on somebody's captions. Its report is made by `report.py`."""
 
 import html
+import json
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -13,18 +14,8 @@ import pandas as pd
 
 from relic import provenance
 from relic.auditing import details, report
-from relic.auditing.inputs import (
-    CAPTIONS_OF,
-    Audited,
-    Inputs,
-    assemble,
-    attribute_of,
-    audited,
-    checked_name,
-)
+from relic.auditing.inputs import Audited, Inputs, audited
 from relic.auditing.measure import MARKS, Choices, Tables, measure, plan
-from relic.auditing.readers import read_captions, read_human, read_labels
-from relic.auditing.tables import Table
 from relic.data.attribute import Attribute, known_attributes
 from relic.data.corpus import is_text
 from relic.errors import RelicError
@@ -47,19 +38,9 @@ class Part:
     @cached_property
     def results(self) -> list[dict]:
         """A plain dict each captioner and classifier; who names the wrong class among them."""
+        wrong = details.misnamed(self.tables["naming"])
         rows = self.tables["lic"].to_dict("records")
-        return [row | {"misnamed": self._misnamed(row["captioner"])} for row in rows]
-
-    def _misnamed(self, captioner: str) -> list[dict]:
-        rows = self.tables["naming"].to_dict("records")
-        people = {r["label"]: r["wrong_of_named"] for r in rows if r["captioner"] == details.HUMAN}
-        kept = ("label", "wrong_of_named", "low", "high", "neutral", "images")
-        return [
-            {key: row[key] for key in kept}
-            | {"named": row["right"] + row["wrong"], "human": people.get(row["label"])}
-            for row in rows
-            if row["captioner"] == captioner
-        ]
+        return [row | {"misnamed": wrong.get(row["captioner"], [])} for row in rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,21 +50,21 @@ class Audit:
     parts: list[Part]
     options: dict
     provenance: dict
-    accuracy: pd.DataFrame = field(default_factory=pd.DataFrame)
-    accuracy_note: str = ""
-    left_out: dict[str, str] = field(default_factory=dict)  # attributes that could not be audited
+    accuracy: pd.DataFrame
+    accuracy_note: str
+    left_out: dict[str, str]  # attributes that could not be audited
 
     @property
     def results(self) -> list[dict]:
         """A plain dict each attribute, captioner and classifier, with its sentence."""
         rows = [row for part in self.parts for row in part.results]
-        return [row | {"sentence": report.headline(row)} for row in rows]
+        return [row | {"sentence": report.sentence("headline", row)} for row in rows]
 
     @property
     def cautions(self) -> list[str]:
         """What to know before using the numbers."""
         facts = [fact for part in self.parts for fact in part.cautions.items()]
-        return list(dict.fromkeys(report.caution(*fact) for fact in facts))
+        return list(dict.fromkeys(report.sentence("caution", *fact) for fact in facts))
 
     def section(self, name: str) -> str:
         """A section of the report as HTML: verdict, cautions, lic, classifier, words, naming, ..."""
@@ -165,24 +146,15 @@ def compute(reads: list[Audited], left_out: dict[str, str], how: Choices) -> Aud
         asked = how.with_accuracy and first.captions_an_image
         described = pool.submit(details.caption_accuracy, first) if asked else None
         parts = [_part(*each, how) for each in zip(reads, plans, strict=True)]
-    options = {
-        "classifiers": how.listed,
-        "seeds": list(how.seeds),
-        "split": how.split,
-        "vocabulary": first.inputs.vocabulary,
-        "first_sentence": first.inputs.first_sentence,
-        "also_mask": list(first.inputs.also_mask),
-        "accuracy": how.with_accuracy,
-        "checks": how.checks,
-    }
+    given, options = first.inputs, {"classifiers": how.listed, "seeds": list(how.seeds)}
+    options |= {"split": how.split, "vocabulary": given.vocabulary}
+    options |= {"first_sentence": given.first_sentence, "also_mask": list(given.also_mask)}
+    options |= {"accuracy": how.with_accuracy, "checks": how.checks}
     files = {each["role"] + each["sha256"]: each for part in reads for each in part.files}
     made = {"seconds": round(time.time() - started, 1), "files": list(files.values())}
     made |= {"fingerprints": {e.corpus.attribute.name: e.corpus.fingerprint for e in reads}}
-    found = Audit(parts, options, provenance.stamp() | made, left_out=left_out)
-    if described:
-        accuracy, note = described.result()
-        return replace(found, accuracy=accuracy, accuracy_note=note)
-    return found
+    accuracy, note = described.result() if described else (pd.DataFrame(), "")
+    return Audit(parts, options, provenance.stamp() | made, accuracy, note, left_out)
 
 
 def _part(read: Audited, runs: list, how: Choices) -> Part:
@@ -216,31 +188,28 @@ def lic(
     >>> audit = relic.lic(captions, labels, human)  # doctest: +SKIP
     >>> audit.lic, audit.low, audit.high, audit.verdict, audit.cautions  # doctest: +SKIP
     """
-    given = getattr(attribute, "name", str(attribute))
-    inputs = Inputs(attribute=given, vocabulary=vocabulary)
-    known = attribute if isinstance(attribute, Attribute) else attribute_of(inputs)
     _check_texts("captions", captions)
     lists = {}
     for image, texts in dict(human or {}).items():
         lists[image] = list(texts) if isinstance(texts, list | tuple) else [texts]
         _check_texts(f"human captions of {image!r}", dict(enumerate(lists[image])))
-    rows = {
-        CAPTIONS_OF + checked_name(name): read_captions(_table("captions", captions, "caption")),
-        "labels": read_labels(_table("labels", labels, "label"), known),
-    }
-    rows |= {"human captions": read_human(_table("human", lists, "captions"))} if lists else {}
-    read = assemble(inputs, known, rows)
     with tempfile.TemporaryDirectory() as scratch:
+        if isinstance(attribute, Attribute):  # JSON is YAML, too
+            about, attribute = attribute, str(Path(scratch, "attribute.yml"))
+            Path(attribute).write_text(about.model_dump_json(), encoding="utf-8")
+        files = {"captions": captions, "labels": labels} | ({"human": lists} if lists else {})
+        for what, values in files.items():
+            files[what] = str(Path(scratch, f"{what}.json"))
+            plain = {str(i): None if value != value else value for i, value in values.items()}
+            Path(files[what]).write_text(json.dumps(plain, default=str))
         quiet = {"progress": False, "checks": False, "with_accuracy": False}
-        return compute([read], {}, Choices(**quiet | {"store": Store(scratch)} | options))
-
-
-def _table(what: str, values: Mapping, column: str) -> Table:
-    if not values:
-        raise RelicError(f"no {what}", expected="a dict by image")
-    plain = (getattr(image, "item", lambda image=image: image)() for image in values)  # of NumPy
-    rows = [{"image_id": i, column: v} for i, v in zip(plain, values.values(), strict=True)]
-    return Table(Path(what), "", ["image_id", column], rows, kind="mapping")
+        options = quiet | {"store": Store(Path(scratch, "runs"))} | options
+        files["captions"] = {name: files["captions"]}
+        try:
+            return audit(**files, attribute=attribute, vocabulary=vocabulary, **options)
+        except RelicError as error:  # our files are no concern of the caller
+            found = error.found.replace(f"{scratch}/", "")
+            raise RelicError(found, expected=error.expected, mend=error.mend) from error
 
 
 def _check_texts(what: str, values: Mapping) -> None:

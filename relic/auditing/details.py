@@ -16,7 +16,7 @@ from relic.data.corpus import HUMAN_CAPTIONS
 from relic.errors import RelicError, needed
 from relic.judge.stats import image_draws
 from relic.measure.classifiers.base import TextForm
-from relic.measure.inputs import Reading, read_captions, vocabulary
+from relic.measure.inputs import Reading, read_captions
 from relic.measure.text import UNKNOWN
 
 SCALE = paths.PACKAGE / "auditing" / "scale.csv"
@@ -48,19 +48,17 @@ def sampled(audited: Audited, most: int = MOST) -> pd.Index:
     return pd.Index(np.sort(drawn))
 
 
-def _read(audited: Audited, captioner: str = "", index: int = 0, aligned="none") -> list[str]:
-    """Captions of the sampled images as the linear classifier reads them: a captioner's, or human ones."""
-    reading = Reading("model", captioner)
-    if aligned != "none" or not captioner:
-        name = captioner or audited.corpus.captioners[0]
-        reading = Reading("human", name, caption_index=index, vocabulary=aligned)
+def _read(audited: Audited, reading: Reading) -> list[str]:
+    """Captions of the sampled images as the linear classifier reads them."""
     return read_captions(audited.corpus, reading, TextForm()).loc[sampled(audited)].tolist()
 
 
 @lru_cache(maxsize=2)
-def _human(audited: Audited) -> list[list[str]]:
-    """Human captions by number, masked, with all their words."""
-    return [_read(audited, index=k) for k in range(audited.captions_an_image)]
+def _human(audited: Audited) -> list[str]:
+    """Human captions, masked, with all their words: of each image the first, then the second, ..."""
+    reading = Reading("human", audited.corpus.captioners[0], vocabulary="none")
+    numbers = range(audited.captions_an_image)
+    return [c for k in numbers for c in _read(audited, reading._replace(caption_index=k))]
 
 
 def _classes(audited: Audited) -> np.ndarray:
@@ -77,36 +75,39 @@ def _counted(captions: list[str], classes: np.ndarray, pairs: bool) -> list[Coun
     return counts
 
 
+def _holding(captions: list[str], term: str) -> np.ndarray:
+    return np.array([f" {term} " in f" {caption} " for caption in captions], dtype=bool)
+
+
 def telling_words(audited: Audited, words: int = WORDS) -> pd.DataFrame:
     """Words and word pairs whose rates in the two classes' captions lie farthest apart.
 
     `apart`: in standard errors. Rates are percent of a class's captions, generated and human.
     """
     corpus, classes, rows = audited.corpus, _classes(audited), []
-    sizes, (first, second) = np.bincount(classes, minlength=2), corpus.attribute.classes
-    people = [[f" {c} " for c in texts] for texts in _human(audited)]  # words between spaces
+    sizes, labels = np.bincount(classes, minlength=2), corpus.attribute.classes
+    people, of_people = _human(audited), np.tile(classes, audited.captions_an_image)
     for name in corpus.captioners:
-        raw = corpus.captions(name).loc[sampled(audited)]
-        own = [f" {c} " for c in _read(audited, name)]
+        own, said = _read(audited, Reading("model", name)), corpus.captions(name)
         counts = _counted(own, classes, pairs=True)
         terms = [t for t in counts[0] | counts[1] if counts[0][t] + counts[1][t] >= LEAST]
         table = pd.DataFrame([[each[t] for each in counts] for t in terms], terms, [0, 1])
         rates, share = table / sizes, table.sum(axis=1) / sizes.sum()
         error = np.sqrt(share * (1 - share) * (1 / sizes).sum())
         apart = ((rates[1] - rates[0]) / error).where(error > 0, 0)
-        for value, label in enumerate((first, second)):
+        for value, label in enumerate(labels):
             lean = (apart if value else -apart).sort_values(ascending=False, kind="stable")
             clear = lean.index[lean > CLEAR]
             for term in _different(clear, corpus.attribute.mask_token, words):
-                said = [_rates(texts, classes, term) for texts in people]
-                human = np.mean(said, axis=0) if said else (np.nan, np.nan)
-                has = _holding(own, term) & (classes == value)
-                row = {"captioner": name, "says": label, "word": term}
-                row |= dict(zip((f"{first} %", f"{second} %"), 100 * rates.loc[term], strict=True))
-                row |= dict(zip((f"human {first} %", f"human {second} %"), human, strict=True))
-                row |= {"captions": int(table.loc[term].sum()), "apart": apart[term]}
-                rows.append(row | {"example": _around(raw.iloc[int(np.argmax(has))], term)})
-    return pd.DataFrame(rows)
+                human = pd.Series(_holding(people, term)).groupby(of_people).mean()
+                first = np.argmax(_holding(own, term) & (classes == value))
+                example = _around(said.loc[sampled(audited)[first]], term)
+                shares = 100 * np.array([*rates.loc[term], *human.reindex([0, 1])])
+                row = name, label, term, *shares, table.loc[term].sum(), apart[term], example
+                rows.append(row)
+    shares = [f"{whose}{label} %" for whose in ("", "human ") for label in labels]
+    columns = ["captioner", "says", "word", *shares, "captions", "apart", "example"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _around(caption: str, term: str, reach: int = 70) -> str:
@@ -117,17 +118,6 @@ def _around(caption: str, term: str, reach: int = 70) -> str:
     if len(caption) <= 3 * reach:
         return caption
     return f"{'…' * (start > 0)}{caption[start:end]}{'…' * (end < len(caption))}"
-
-
-def _holding(spaced: list[str], term: str) -> np.ndarray:
-    wanted = f" {term} "
-    return np.array([wanted in caption for caption in spaced])
-
-
-def _rates(spaced: list[str], classes: np.ndarray, term: str) -> list[float]:
-    """Percent of each class's captions that hold a term."""
-    has = _holding(spaced, term)
-    return [100 * has[classes == value].mean() for value in (0, 1)]
 
 
 def _different(terms: Iterable[str], mask_token: str, number: int) -> list[str]:
@@ -143,10 +133,9 @@ def _different(terms: Iterable[str], mask_token: str, number: int) -> list[str]:
 
 def leaks(audited: Audited, most: int = 8) -> list[str]:
     """Words left in human captions that occur almost only with one class, the most frequent first."""
-    classes, captions = _classes(audited), [c for each in _human(audited) for c in each]
-    every = np.tile(classes, audited.captions_an_image)
-    said = pd.DataFrame(_counted(captions, every, pairs=False)).T.fillna(0)
-    rates = said / np.bincount(classes, minlength=2) / audited.captions_an_image
+    classes = np.tile(_classes(audited), audited.captions_an_image)
+    said = pd.DataFrame(_counted(_human(audited), classes, pairs=False)).T.fillna(0)
+    rates = said / np.bincount(classes, minlength=2)
     enough = rates.max(axis=1) >= np.maximum(LEAK_LEAST, LEAK_SHARE * rates.sum(axis=1))
     found = said.sum(axis=1)[enough & (said.sum(axis=1) >= 30)]
     return list(found.sort_values(ascending=False).index[:most])
@@ -174,6 +163,17 @@ def naming(audited: Audited) -> pd.DataFrame:
     bounds = found[found["outcome"] == WRONG_OF_NAMED].set_index(keys)
     wide = wide.assign(low=bounds["low"], high=bounds["high"], images=bounds["n"]).reset_index()
     return wide.rename(columns={WRONG_OF_NAMED: "wrong_of_named"})
+
+
+def misnamed(naming: pd.DataFrame) -> dict[str, list[dict]]:
+    """By captioner, how often it names the wrong class of those it names, people beside it."""
+    if naming.empty:
+        return {}
+    people = naming[naming["captioner"] == HUMAN].set_index("label")["wrong_of_named"]
+    named, human = naming["right"] + naming["wrong"], naming["label"].map(people)
+    kept = ["label", "wrong_of_named", "low", "high", "neutral", "images", "named", "human"]
+    by_captioner = naming.assign(named=named, human=human).groupby("captioner")
+    return {name: rows[kept].to_dict("records") for name, rows in by_captioner}
 
 
 def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
@@ -219,29 +219,25 @@ def gender_score(audited: Audited) -> pd.DataFrame:
 
 def described(audited: Audited, captioner: str) -> dict[str, float]:
     """What a captioner's captions are like, in percent of captions unless it says otherwise."""
-    corpus, own, images = audited.corpus, _read(audited, captioner), sampled(audited)
-    token, human = corpus.attribute.mask_token, _human(audited)
-    raw = corpus.captions(captioner).loc[images]
+    corpus, images, token = audited.corpus, sampled(audited), audited.corpus.attribute.mask_token
+    own = [caption.split() for caption in _read(audited, Reading("model", captioner))]
+    aligned = Reading("human", captioner, vocabulary=audited.vocabulary)
+    read = _read(audited, aligned) if audited.captions_an_image else []
     said = corpus.human[corpus.human["image_id"].isin(images)]
     written = set(zip(said["image_id"], said["caption"].str.lower(), strict=True))
-    return {
-        "masked": 100 * float(np.mean([token in caption.split() for caption in own])),
-        "bare": 100 * float(np.mean([set(caption.split()) <= COMMON | {token} for caption in own])),
-        "commonest": 100 * Counter(own).most_common(1)[0][1] / len(own),
-        "copied": 100 * float(np.mean([(i, c) in written for i, c in raw.items()])),
-        "unknown": _unknown(audited, captioner),
-        "words": float(np.mean([len(caption.split()) for caption in own])),
-        "human_words": float(np.mean([len(c.split()) for c in human[0]])) if human else np.nan,
+    pairs = corpus.captions(captioner).loc[images].items()
+    shares = {
+        "masked": [token in tokens for tokens in own],
+        "bare": [COMMON.issuperset({*tokens} - {token}) for tokens in own],
+        "copied": [pair in written for pair in pairs],
+        "unknown": [word == UNKNOWN for caption in read for word in caption.split()],  # of words
     }
-
-
-def _unknown(audited: Audited, captioner: str) -> float:
-    """Percent of human words outside the vocabulary that they are aligned to."""
-    reading = Reading("human", captioner, vocabulary=audited.vocabulary)
-    if not audited.captions_an_image or vocabulary(audited.corpus, reading) is None:
-        return 0.0
-    captions = _read(audited, captioner, aligned=audited.vocabulary)
-    return 100 * float(np.mean([token == UNKNOWN for c in captions for token in c.split()]))
+    first = _human(audited)[: len(images)]
+    return {name: 100 * float(np.mean(each or [0])) for name, each in shares.items()} | {
+        "commonest": 100 * Counter(map(tuple, own)).most_common(1)[0][1] / len(own),
+        "words": float(np.mean([len(tokens) for tokens in own])),  # a caption
+        "human_words": float(np.mean([len(c.split()) for c in first])) if first else np.nan,
+    }
 
 
 def cautions(audited: Audited, lic: pd.DataFrame) -> dict[str, dict]:
@@ -249,49 +245,41 @@ def cautions(audited: Audited, lic: pd.DataFrame) -> dict[str, dict]:
 
     `templates/sentences.txt` has a sentence for each.
     """
-    facts = (*_captions(audited, lic), *_size(audited, lic))
-    return {kind: values for kind, applies, values in facts if applies}
-
-
-def _size(audited: Audited, lic: pd.DataFrame):
-    labels = audited.corpus.labels.loc[audited.images]
-    tested, seeds, share = int(lic["n_test"].min()), int(lic["n_seeds"].min()), float(labels.mean())
-    first, second = audited.corpus.attribute.classes
-    used = {"name": second, "other": first, "share": 100 * share}
+    corpus, about, human = audited.corpus, audited.corpus.attribute, audited.captions_an_image
+    like = pd.DataFrame({name: described(audited, name) for name in corpus.captioners}).T
+    labels, (common, rarer) = corpus.labels.loc[audited.images], about.classes
+    share, tested, splits = labels.mean(), int(lic["n_test"].min()), int(lic["n_seeds"].min())
+    used = {"name": rarer, "other": common, "share": 100 * float(share)}
     used |= {"used": int(2 * labels.sum()), "images": len(labels)}
-    worst = lic["detectable"].max() if "detectable" in lic else np.nan
-    few = audited.coverage[audited.coverage["with both"] < COVERED * audited.coverage["captions"]]
-    human = audited.captions_an_image
-    yield "small", tested < SMALL_TEST, {"n": tested, "smallest": worst}
-    yield "splits", seeds < 3, {"n": seeds}
-    yield "unbalanced", share < UNBALANCED, used
-    yield "human", 0 < human < HUMAN_CAPTIONS, {"n": human, "usual": HUMAN_CAPTIONS}
-    yield "coverage", not few.empty, {"rows": few.to_dict("records")}
+    least = lic.groupby("captioner", sort=False)["auc_low"].max()
+    words, right = leaks(audited) if human else [], lic["accuracy_human"].max()
+    covered = audited.coverage["with both"] >= COVERED * audited.coverage["captions"]
+    smallest = lic["detectable"].max() if "detectable" in lic else np.nan
+    masked = like["masked"] if about.masked_words else pd.Series()
+    long = like[like["words"] > LONG * like["human_words"]]
+    lengths = {row.Index: (row.words, row.human_words) for row in long.itertuples()}
 
+    def which(values: pd.Series, low: float, high: float = np.inf) -> tuple[bool, dict]:
+        kept = values[(values > low) & (values < high)]
+        return len(kept) > 0, {"of": kept.to_dict()}
 
-def _captions(audited: Audited, lic: pd.DataFrame):
-    """What the captions themselves warn of, each caution once with the captioners it is about."""
-    about, names = audited.corpus.attribute, audited.corpus.captioners
-    like = {name: described(audited, name) for name in names}
-    found = lic.groupby("captioner", sort=False)
-    right, least = found["accuracy_human"].max().max(), found["auc_low"].max()
-    words = leaks(audited) if audited.captions_an_image else []
-    none = [name for name in names if about.masked_words and like[name]["masked"] == 0]
-
-    def which(kind: str, of: str, wanted):
-        told = {name: like[name][of] for name in names if wanted(like[name][of])}
-        return kind, bool(told), {"of": told}
-
-    lengths = {name: (each["words"], each["human_words"]) for name, each in like.items()}
-    long = {name: both for name, both in lengths.items() if both[0] > LONG * both[1]}
-    yield "synthetic", audited.corpus.synthetic, {}
-    yield which("constant", "commonest", lambda share: share > SAME)
-    yield which("bare", "bare", lambda share: share > SAME)
-    yield "chance", (least <= 50).any(), {"names": list(least.index[least <= 50])}
-    yield "leak", bool(words) or right >= TELLING, {"words": words, "right": right}
-    yield "unmasked", not about.masked_words, {"attribute": about.name}
-    yield "none", bool(none), {"names": none, "attribute": about.name}
-    yield which("few", "masked", lambda share: bool(about.masked_words) and 0 < share < FEW_WORDS)
-    yield which("unknown", "unknown", lambda share: share > UNKNOWN_WORDS)
-    yield which("copied", "copied", lambda share: share > COPIED)
-    yield "long", bool(long), {"of": long}
+    none = {"names": list(masked.index[masked == 0]), "attribute": about.name}
+    facts = {  # by kind: whether it applies, and its numbers
+        "synthetic": (corpus.synthetic, {}),
+        "constant": which(like["commonest"], SAME),
+        "bare": which(like["bare"], SAME),
+        "chance": ((least <= 50).any(), {"names": list(least.index[least <= 50])}),
+        "leak": (bool(words) or right >= TELLING, {"words": words, "right": right}),
+        "unmasked": (not about.masked_words, {"attribute": about.name}),
+        "none": (bool(none["names"]), none),
+        "few": which(masked, 0, FEW_WORDS),
+        "unknown": which(like["unknown"], UNKNOWN_WORDS),
+        "copied": which(like["copied"], COPIED),
+        "long": (bool(lengths), {"of": lengths}),
+        "small": (tested < SMALL_TEST, {"n": tested, "smallest": smallest}),
+        "splits": (splits < 3, {"n": splits}),
+        "unbalanced": (share < UNBALANCED, used),
+        "human": (0 < human < HUMAN_CAPTIONS, {"n": human, "usual": HUMAN_CAPTIONS}),
+        "coverage": (not covered.all(), {"rows": audited.coverage[~covered].to_dict("records")}),
+    }
+    return {kind: values for kind, (applies, values) in facts.items() if applies}

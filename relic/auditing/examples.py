@@ -1,8 +1,4 @@
-"""Files for an audit: any corpus as such files, an example, and the tutorial's real captioners.
-
-`python -m relic.auditing.examples` computes the tutorial's numbers again (`results/audit/`), and the
-`scale.csv` that the package carries: what the papers' captioners score, for a sense of size.
-"""
+"""Files for an audit: any corpus as such files, an example, and the tutorial's real captioners."""
 
 import json
 import re
@@ -97,8 +93,11 @@ def scale() -> pd.DataFrame:
     return table.rename(columns={"seeds": "n_seeds"})[[*kept, "n_seeds", "n_test"]].round(4)
 
 
-def main() -> None:
-    """Record the scale and the tutorial's audit: numbers only, on all and on unseen test captions."""
+def record() -> None:
+    """The tutorial's numbers again (`results/audit/`), and the scale that the package carries.
+
+    Numbers only, on all and on unseen test captions.
+    """
     from relic.auditing.audit import audit
     from relic.auditing.details import SCALE
     from relic.records.tables import write_record
@@ -115,7 +114,3 @@ def main() -> None:
         unseen = row.pop("unseen")
         rows += [row | {"seen": "all"}, row | unseen | {"seen": "unseen"}]
     print(write_record("audit", "karpathy_test", pd.DataFrame(rows)))
-
-
-if __name__ == "__main__":
-    main()

@@ -4,37 +4,27 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from relic import paths
-from relic.auditing.readers import (
-    Rows,
-    read_captions,
-    read_human,
-    read_labels,
-    read_objects,
-    read_vocabulary,
-    read_words,
-    with_classes,
-)
-from relic.auditing.tables import same_kind
+from relic.auditing import readers
+from relic.auditing.tables import Table, shortened
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.data.load import GET, data_directory, human_captions, labels_of
 from relic.errors import RelicError
 from relic.measure.inputs import VOCABULARIES, own_words
 from relic.measure.splits import FEWEST
+from relic.numbers import count
 
 NAME = "audited captions"
-SYNTHETIC = "audited captions (synthetic)"  # files that the embedded corpus was exported to
 LONGEST = 80  # characters of a captioner's name
-CAPTIONS_OF = "captions of "
+CAPTIONS_OF, HUMAN = "captions of ", "human captions"  # roles of files
 TAKEN = ("human", "people")  # what tables call the other side
 
 
@@ -42,7 +32,7 @@ TAKEN = ("human", "people")  # what tables call the other side
 class Inputs:
     """Files of an audit, by path. A captions file may be `NAME=FILE`; its stem is its name otherwise."""
 
-    captions: str | Path | Sequence[str | Path] = ()
+    captions: str | Path | Sequence[str | Path] | Mapping[str, str | Path] = ()  # or {NAME: FILE}
     labels: str | Path = ""  # without: those of `data`
     human: str | Path = ""  # without, with labels of one's own: LIC_M only; else those of `data`
     attribute: str = "gender"  # gender, race, age, a YAML file, or a new name with `classes`
@@ -63,24 +53,30 @@ class Inputs:
         found = {name: _absolute(given) for name in files if (given := getattr(self, name))}
         if not (self.labels or self.data) and paths.real_data():
             found["data"] = str(paths.real_data())
-        one = isinstance(self.captions, str | Path)
-        found["captions"] = _named_files([self.captions] if one else self.captions)
+        found["captions"] = _named_files(self.captions)
         return replace(self, classes=tuple(self.classes), also_mask=tuple(self.also_mask), **found)
 
 
-def _named_files(captions: Iterable[str | Path]) -> tuple[tuple[str, str], ...]:
-    """Captioner and absolute path of each captions file."""
-    files = tuple(_name_and_file(str(each)) for each in captions)
+def _named_files(captions) -> tuple[tuple[str, str], ...]:
+    """Captioner and absolute path of each captions file; a name must be one that can be shown."""
+    given = [captions] if isinstance(captions, str | Path) else captions
+    pairs = given.items() if isinstance(given, Mapping) else map(_name_and_file, map(str, given))
+    files = [(" ".join(_shown(str(name)).split()), _absolute(file)) for name, file in pairs]
     if not files:
         raise RelicError("no captions file", expected="a COCO results file, or several")
-    twice = [name for name, n in Counter(name for name, _ in files).items() if n > 1]
-    if twice:
+    wrong = [
+        shortened(name, LONGEST)
+        for name, n in Counter(name for name, _ in files).items()
+        if n > 1 or not name or len(name) > LONGEST or name.casefold() in TAKEN
+    ]
+    if wrong:
         raise RelicError(
-            f"several captions files are called {', '.join(twice)}",
-            expected="a name of its own for each captioner",
+            f"{count(len(files), 'captions file')}, called {', '.join(wrong)}",
+            expected=f"a name of its own for each captioner, of at most {LONGEST} characters; "
+            "Human stands for people's captions",
             mend="NAME=FILE gives a file another name",
         )
-    return files
+    return tuple(files)
 
 
 def _name_and_file(given: str) -> tuple[str, str]:
@@ -88,22 +84,11 @@ def _name_and_file(given: str) -> tuple[str, str]:
     if not equals or os.path.exists(given):  # Path.exists raises where a name is too long
         name, file = "", given
     stem = Path(file).name.removesuffix(".gz")
-    return checked_name(name.strip() or stem.rsplit(".", 1)[0] or stem), _absolute(file)
-
-
-def checked_name(name: str) -> str:
-    """A captioner's name that can be shown; bytes that are no UTF-8 become question marks."""
-    name = " ".join(_shown(str(name)).split())
-    if not name or len(name) > LONGEST or name.casefold() in TAKEN:
-        raise RelicError(
-            f"a captioner called {name[:LONGEST]!r}{'…' * (len(name) > LONGEST)}",
-            expected=f"a name of at most {LONGEST} characters; Human stands for people's captions",
-            mend="NAME=FILE gives a file another name",
-        )
-    return name
+    return name.strip() or stem.rsplit(".", 1)[0] or stem, file
 
 
 def _shown(name: str) -> str:
+    """Bytes that are no UTF-8 become question marks."""
     return name.encode("utf-8", "replace").decode()
 
 
@@ -122,7 +107,6 @@ class Audited:
     coverage: pd.DataFrame  # captioner, captions, with label, with human captions, with both
     notes: list[str]
     files: list[dict]  # role, file, sha256
-    names: dict[int, str]  # image ids that are no numbers
 
     @property
     def ratio(self) -> float:
@@ -143,15 +127,65 @@ def audited(inputs: Inputs) -> Audited:
 
 @lru_cache(maxsize=4)
 def _audited(inputs: Inputs) -> Audited:
+    """Read, and join by image id; refuse before any computing what cannot be audited."""
     about = attribute_of(inputs)
-    rows = {CAPTIONS_OF + name: _captions(file) for name, file in inputs.captions}
-    rows |= _labels_and_human(inputs, about)
-    rows |= {"objects": read_objects(inputs.objects)} if inputs.objects else {}
-    words = () if inputs.vocabulary in VOCABULARIES else read_vocabulary(inputs.vocabulary)
-    return assemble(inputs, about, rows, words)
+    tables = {CAPTIONS_OF + name: _captions(file) for name, file in inputs.captions}
+    tables |= _labels_and_human(inputs, about)
+    tables |= {"objects": readers.read_objects(inputs.objects)} if inputs.objects else {}
+    words = () if inputs.vocabulary in VOCABULARIES else readers.read_vocabulary(inputs.vocabulary)
+    frames, names = numbered({role: table.frame for role, table in tables.items()})
+    labels = frames["labels"].set_index("image_id")["label"].astype("int64").sort_index()
+    generated = _generated(inputs, frames)
+    sizes = generated["image_id"].value_counts()
+    images = labels.index[labels.index.isin(sizes.index[sizes == len(inputs.captions)])]
+    said = frames.get(HUMAN, pd.DataFrame(columns=["image_id", "caption_index", "caption"]))
+    human, number, notes = _human(said[said["image_id"].isin(images)])
+    images = images[images.isin(human["image_id"])] if HUMAN in tables else images
+    counts = labels.loc[images].value_counts().reindex([0, 1], fill_value=0)
+    if counts.min() < FEWEST:
+        ids = {role: set(frame["image_id"]) for role, frame in frames.items() if role != "objects"}
+        some = {role: [names.get(i, i) for i in sorted(each)[:3]] for role, each in ids.items()}
+        listed = [f"{r}: {len(ids[r]):,} ({', '.join(map(str, some[r]))}, …)" for r in ids]
+        raise RelicError(
+            f"{counts[0]:,} images of class 0 and {counts[1]:,} of class 1 are in all files; "
+            f"images of {', '.join(listed)}",
+            expected=f"at least {FEWEST} images of each class that every file has",
+            mend="give labels and human captions of the captioned images, by number or COCO file "
+            "name; audit captioners of other images one by one",
+        )
+    if labels.loc[images].mean() > 0.5:  # class 1 is the rarer: it sets the balanced size
+        first, second = about.classes
+        about = about.model_copy(update={"classes": (second, first)})
+        labels, notes = 1 - labels, [*notes, f"{first} is the rarer class here: it becomes class 1"]
+    own = generated.groupby("captioner", sort=False)["caption"]
+    corpus = Corpus(
+        name=f"{NAME} (synthetic)" if inputs.synthetic else NAME,
+        synthetic=inputs.synthetic,
+        attribute=about,
+        labels=labels,
+        generated=generated,
+        human=human.assign(source=tables[HUMAN].file.name if HUMAN in tables else ""),
+        vocabularies={name: words or own_words(texts, about) for name, texts in own},
+        display_names={name: name for name, _ in inputs.captions},
+        reload=partial(audited_corpus, inputs),
+        **{role: frame for role, frame in frames.items() if role == "objects"},
+    )
+    return Audited(
+        corpus=corpus,
+        inputs=inputs,
+        images=images,
+        captions_an_image=number,
+        coverage=_coverage(generated, labels.index, said["image_id"]),
+        notes=[f"{each.file.name}: {note}" for each in tables.values() for note in each.notes]
+        + notes,
+        files=[
+            {"role": role, "file": _shown(each.file.name), "sha256": each.sha256}
+            for role, each in tables.items()
+        ],
+    )
 
 
-_captions = lru_cache(maxsize=8)(read_captions)  # the same for each attribute
+_captions = lru_cache(maxsize=8)(readers.read_captions)  # the same for each attribute
 
 
 def audited_corpus(inputs: Inputs) -> Corpus:
@@ -159,11 +193,16 @@ def audited_corpus(inputs: Inputs) -> Corpus:
     return _audited(inputs).corpus
 
 
-def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Rows]:
+def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Table]:
     """From the files given; what is not given, from COCO's captions in the data directory."""
-    rows = {"human captions": read_human(inputs.human)} if inputs.human else {}
+    tables = (
+        {"labels": readers.read_labels(inputs.labels, about, inputs.classes)}
+        if inputs.labels
+        else {}
+    )
+    tables |= {HUMAN: readers.read_human(inputs.human)} if inputs.human else {}
     if inputs.labels:
-        return {"labels": read_labels(inputs.labels, about, inputs.classes)} | rows
+        return tables
     if not inputs.data or about.name not in known_attributes():
         raise RelicError(
             f"no labels of {about.name}",
@@ -175,20 +214,23 @@ def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Rows]:
     frames = {"labels": labels.rename("label").reset_index()}
     if not inputs.human:
         said = human_captions(place, about.name, labels.index).drop(columns="source")
-        frames |= {"human captions": said} if len(said) else {}
+        frames |= {HUMAN: said} if len(said) else {}
     for what, frame in frames.items():  # hashed are the rows, whichever files they are of
         digest = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
         file = Path(place) / f"{about.name} {what} of {place.name}"
-        frames[what] = Rows(frame, [], file, digest)
-    return frames | rows
+        tables[what] = Table(file, digest, frame=frame)
+    return tables
 
 
 def attribute_of(inputs: Inputs) -> Attribute:
     """The attribute by name or YAML file; a new one from its two classes and its masked words."""
-    name, own = inputs.attribute, read_words(inputs.masked_words) if inputs.masked_words else None
+    name, own = (
+        inputs.attribute,
+        readers.read_words(inputs.masked_words) if inputs.masked_words else None,
+    )
     also = frozenset(word for each in inputs.also_mask for word in each.lower().split())
     if name in known_attributes() or name.endswith((".yml", ".yaml")):
-        about = with_classes(load_attribute(name), inputs.classes)
+        about = readers.with_classes(load_attribute(name), inputs.classes)
         changed = {"masked_words": (about.masked_words if own is None else own) | also}
         if own is not None:
             changed["class_words"] = {}
@@ -201,70 +243,7 @@ def attribute_of(inputs: Inputs) -> Attribute:
         )
     token = "".join(c for c in name.lower() if c.isalnum()) + "word"
     new = Attribute(name=name, classes=("", " "), mask_token=token, masked_words=own | also)
-    return with_classes(new, inputs.classes)
-
-
-def assemble(
-    inputs: Inputs,
-    about: Attribute,
-    rows: dict[str, Rows],
-    words: tuple[str, ...] = (),
-) -> Audited:
-    """Join by image id; refuse before any computing what cannot be audited.
-
-    `rows` by what they are: `captions of NAME` each captioner, `labels`, `human captions`, `objects`.
-    """
-    frames, names = _numbered({role: each.frame for role, each in rows.items()})
-    captions, human = {}, rows.get("human captions")
-    for name in (role.removeprefix(CAPTIONS_OF) for role in rows if role.startswith(CAPTIONS_OF)):
-        frame = frames[CAPTIONS_OF + name]
-        texts = frame["caption"].map(first_sentence) if inputs.first_sentence else frame["caption"]
-        captions[name] = frame.assign(caption=texts.str.lower())  # as masked words are
-    series = frames["labels"].set_index("image_id")["label"].astype("int64").sort_index()
-    notes = [f"{each.file.name}: {note}" for each in rows.values() for note in each.notes]
-    said = frames.get("human captions", NO_HUMAN)
-    captioned = series.index
-    for frame in captions.values():
-        captioned = captioned[captioned.isin(frame["image_id"])]
-    kept, number, dropped = _human(said[said["image_id"].isin(captioned)])
-    usable = captioned[captioned.isin(kept["image_id"])] if human else captioned
-    sides = {"labels": set(series.index)}
-    sides |= {"human captions": set(said["image_id"])} if human else {}
-    _check_joined(captions, sides, names)
-    _check_enough(series.loc[usable], sides)
-    about, series, swapped = _rarer_second(about, series, usable)
-    generated = [f.assign(captioner=n, caption_set="standard") for n, f in captions.items()]
-    columns = ["captioner", "caption_set", "image_id", "caption"]
-    corpus = Corpus(
-        name=SYNTHETIC if inputs.synthetic else NAME,
-        synthetic=inputs.synthetic,
-        attribute=about,
-        labels=series,
-        generated=pd.concat(generated, ignore_index=True)[columns],
-        human=kept.assign(source=human.file.name if human else ""),
-        vocabularies={n: words or own_words(f["caption"], about) for n, f in captions.items()},
-        display_names={name: name for name in captions},
-        reload=partial(audited_corpus, inputs) if inputs.captions else None,
-        **{role: frame for role, frame in frames.items() if role == "objects"},
-    )
-    return Audited(
-        corpus=corpus,
-        inputs=inputs,
-        images=usable,
-        captions_an_image=number,
-        coverage=_coverage(corpus.generated, series.index, said["image_id"]),
-        notes=notes + dropped + swapped,
-        files=[
-            {"role": role, "file": _shown(each.file.name), "sha256": each.sha256}
-            for role, each in rows.items()
-        ],
-        names=names,
-    )
-
-
-NO_HUMAN = pd.DataFrame({"image_id": [], "caption_index": [], "caption": []}).astype(
-    {"image_id": "int64", "caption_index": "int64", "caption": "str"}
-)
+    return readers.with_classes(new, inputs.classes)
 
 
 def first_sentence(caption: str) -> str:
@@ -276,16 +255,27 @@ def first_sentence(caption: str) -> str:
     return re.split(r"(?<=[.!?])\s", caption.strip(), maxsplit=1)[0]
 
 
-def _numbered(frames: dict[str, pd.DataFrame]) -> tuple[dict[str, pd.DataFrame], dict[int, str]]:
-    """Image ids as numbers; names that are no numbers get one each, in the order of the names."""
-    columns = same_kind(*(frame["image_id"] for frame in frames.values()))
-    known = []
-    if not pd.api.types.is_integer_dtype(columns[0]):
-        known = sorted(set().union(*columns))
-        number = {name: i for i, name in enumerate(known)}
-        columns = [column.map(number) for column in columns]
-    made = zip(frames.items(), columns, strict=True)
-    return {role: f.assign(image_id=ids) for (role, f), ids in made}, dict(enumerate(known))
+def _generated(inputs: Inputs, frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """All captioners' captions, in lower case as masked words are."""
+    frames = [frames[CAPTIONS_OF + name].assign(captioner=name) for name, _ in inputs.captions]
+    made = pd.concat(frames, ignore_index=True).assign(caption_set="standard")
+    texts = made["caption"].map(first_sentence) if inputs.first_sentence else made["caption"]
+    columns = ["captioner", "caption_set", "image_id", "caption"]
+    return made.assign(caption=texts.str.lower())[columns]
+
+
+def numbered(frames: dict[str, pd.DataFrame]) -> tuple[dict[str, pd.DataFrame], dict[int, str]]:
+    """Image ids as numbers; where some are names, all get one each, in the order of the names."""
+    columns = {role: frame["image_id"] for role, frame in frames.items()}
+    if all(map(pd.api.types.is_integer_dtype, columns.values())):
+        return frames, {}
+    columns = {role: ids.astype("str") for role, ids in columns.items()}
+    known = sorted(set().union(*columns.values()))
+    number = {name: i for i, name in enumerate(known)}
+    made = {
+        role: frame.assign(image_id=columns[role].map(number)) for role, frame in frames.items()
+    }
+    return made, dict(enumerate(known))
 
 
 def _human(frame: pd.DataFrame) -> tuple[pd.DataFrame, int, list[str]]:
@@ -315,50 +305,3 @@ def _coverage(generated: pd.DataFrame, labelled: pd.Index, human: pd.Series) -> 
     }
     marked = generated.assign(label=label, human=text, both=label & text)
     return marked.groupby("captioner", sort=False).agg(**columns).reset_index()
-
-
-def _check_joined(captions: dict[str, pd.DataFrame], sides: dict[str, set], names: dict) -> None:
-    """Refuse, with ids of both sides, files that do not speak of the same images."""
-    images = {name: set(frame["image_id"]) for name, frame in captions.items()}
-    for name, own in images.items():
-        for what, other in sides.items():
-            if not own & other:
-                raise RelicError(
-                    f"{name} has captions of {len(own):,} images ({_some(own, names)}), "
-                    f"the {what} are of others ({_some(other, names)})",
-                    expected="image ids that occur in both files",
-                    mend=f"give the {what} of these images; ids may be numbers or COCO file names",
-                )
-        others = set().union(*(each for n, each in images.items() if n != name))
-        if len(images) > 1 and not own & others:
-            raise RelicError(
-                f"{name} shares no image with the other captioners ({_some(own, names)})",
-                expected="captioners of the same images, which are compared on the same splits",
-                mend="audit them one by one",
-            )
-
-
-def _check_enough(labels: pd.Series, sides: dict[str, set]) -> None:
-    counts = labels.value_counts().reindex([0, 1], fill_value=0)
-    if counts.min() < FEWEST:
-        raise RelicError(
-            f"{len(labels):,} images have a caption, {' and '.join(sides)}: "
-            f"{counts[0]:,} of class 0, {counts[1]:,} of class 1",
-            expected=f"at least {FEWEST} images of each class",
-            mend="give labels and human captions for more of the captioned images",
-        )
-
-
-def _some(ids: set, names: dict[int, str]) -> str:
-    shown = ", ".join(str(names.get(i, i)) for i in sorted(ids)[:3])
-    return shown + (", …" if len(ids) > 3 else "")
-
-
-def _rarer_second(about: Attribute, labels: pd.Series, usable: pd.Index):
-    """Class 1 is the rarer of the audited images: it sets the size of the balanced set."""
-    share = float(np.mean(labels.loc[usable]))
-    if share <= 0.5:
-        return about, labels, []
-    first, second = about.classes
-    note = f"{first} is the rarer class here: it becomes class 1"
-    return about.model_copy(update={"classes": (second, first)}), 1 - labels, [note]

@@ -15,8 +15,8 @@ from relic.judge.lic import (
     ALL,
     UNSEEN,
     difference,
-    estimates,
     image_intervals,
+    intervals,
     lic_table,
     model_table,
 )
@@ -85,63 +85,81 @@ def measure(audited: Audited, how: Choices, runs: list[Run] | None = None) -> Ta
     check_writable(store.directory, unkept, mend="RELIC_RUNS=DIR names another")
     options = {"workers": how.workers, "scheduler": how.scheduler, "progress": how.progress}
     sweep(audited.corpus, runs, store, **options)
-    done, rows, by_seed, pairs = Runs(own_frame(store, runs), store, names={}), [], [], []
+    done, human = Runs(own_frame(store, runs), store, names={}), audited.captions_an_image > 0
+    rows, by_seed = [], []
     for name in how.listed:
         own = done.where(classifier=name, labels="true")
         permuted = done.where(classifier=name, labels="permuted").frame
+        tables = (
+            [lic_table(own, seen=seen) for seen in (ALL, UNSEEN)] if human else [model_table(own)]
+        )
+        by_seed.append(pd.concat(tables).assign(ratio=audited.ratio))
         chance = permuted.groupby("captioner")["score"].mean()
-        if audited.captions_an_image:
-            lic = pd.concat([lic_table(own, seen=seen) for seen in (ALL, UNSEEN)])
-            lic["ratio"] = audited.ratio
-            rows += _rows(audited, lic, own, chance)
-            pairs += _pairs(lic, audited.corpus.captioners)
-            by_seed.append(lic)
-        else:
-            rows += _alone(audited, own, chance)
-    lic = pd.DataFrame(rows)
-    checkable = audited.captions_an_image and how.split == "paired" and "linear" in how.listed
-    differences = ["classifier", "seen", "first", "second", "difference", "low", "high", "n_seeds"]
+        rows.append(_rows(audited, own, chance, by_seed[-1]))
+    lic, by_seed = pd.concat(rows, ignore_index=True), pd.concat(by_seed, ignore_index=True)
+    tested = done.where(side="model", labels="true").frame.groupby("captioner")
+    repeated = 100 * (1 - tested["n_unseen"].sum() / tested["n_test"].sum())
+    checkable = how.checks and human and how.split == "paired" and "linear" in how.listed
     return {
         "lic": lic,
-        "coverage": _coverage(audited, done.where(side="model", labels="true").frame),
-        "differences": pd.DataFrame(pairs, columns=differences),
+        "coverage": audited.coverage.assign(repeated=audited.coverage["captioner"].map(repeated)),
+        "differences": _differences(by_seed, audited.corpus.captioners if human else []),
         "sizes": _sizes(audited, lic),
-        "checks": checks(audited, how.seeds, store) if how.checks and checkable else pd.DataFrame(),
-        "runs": pd.concat(by_seed, ignore_index=True) if by_seed else pd.DataFrame(),
+        "checks": checks(audited, how.seeds, store) if checkable else pd.DataFrame(),
+        "runs": by_seed if human else pd.DataFrame(),
     }
 
 
-def _rows(audited: Audited, lic: pd.DataFrame, runs: Runs, chance: pd.Series) -> list[dict]:
-    """One classifier: a row each captioner."""
-    rows, captioners = [], audited.corpus.captioners
+def _rows(audited: Audited, runs: Runs, chance: pd.Series, by_seed: pd.DataFrame) -> pd.DataFrame:
+    """One classifier: a row each captioner, on how well it does and, with human captions, LIC."""
+    names, rho = pd.Index(audited.corpus.captioners, name="captioner"), shared(audited.ratio)
+    every = by_seed[by_seed["seen"] == ALL].groupby("captioner")
+    model, human = (runs.where(side=side).frame.groupby("captioner") for side in ("model", "human"))
+    row = {
+        "attribute": audited.corpus.attribute.name,
+        "classifier": by_seed["classifier"].iloc[0],
+        "n_images": len(audited.images),
+        "n_test": every["n_test"].mean().round().astype(int),
+        "n_seeds": every.size(),
+        "chance": chance,
+        "auc_low": model["auc"].agg(lambda auc: estimate(auc, rho).interval().low),
+    }
+    for of in ("accuracy", "auc"):
+        row |= {of: model[of].mean(), f"{of}_human": human[of].mean()}
+    if not audited.captions_an_image:
+        found = intervals(by_seed, "lic_model").set_index("captioner")
+        row |= {"lic_model": found["lic_model"], "model_low": found["low"]}
+        row |= {"model_high": found["high"], "verdict": ALONE}
+        row |= dict.fromkeys(("lic_data", "lic", "low", "high"), np.nan)
+        return pd.DataFrame(row, names).reset_index()
+    all_captions, unseen = (_judged(by_seed, seen, names) for seen in (ALL, UNSEEN))
+    row |= all_captions.drop(columns="n_test")
     images = image_intervals(runs)
-    proper = {of: lic_table(runs, of=of).assign(ratio=audited.ratio) for of in ("auc", "bits")}
-    proper = {of: estimates(table) for of, table in proper.items()}
-    rho, spreads = shared(audited.ratio), image_spread(runs)
-    for name in captioners:
-        own = lic[lic["captioner"] == name]
-        every, unseen = (own[own["seen"] == seen] for seen in (ALL, UNSEEN))
-        row = _about(audited, runs, every, chance) | _judged(every, rho)
-        if name in images:
-            row |= {"image_low": images[name].low, "image_high": images[name].high}
-        for of, each in proper.items():
-            mean, low, high = each[name].interval()
-            row |= {f"delta_{of}": mean, f"delta_{of}_low": low, f"delta_{of}_high": high}
-        row["detectable"] = from_spread(0.0, spreads[name], row["n_seeds"], rho).detectable()
-        row["unseen"] = {"n_test": float(unseen["n_test"].mean()), **_judged(unseen, rho)}
-        rows.append(row)
-    return rows
+    row["image_low"] = pd.Series({name: each.low for name, each in images.items()})
+    row["image_high"] = pd.Series({name: each.high for name, each in images.items()})
+    for of in ("auc", "bits"):
+        table = lic_table(runs, of=of).assign(ratio=audited.ratio)
+        found = intervals(table).set_index("captioner")
+        row |= {f"delta_{of}": found["lic"], f"delta_{of}_low": found["low"]}
+        row |= {f"delta_{of}_high": found["high"]}
+    spread = image_spread(runs)
+    splits = zip(spread.items(), row["n_seeds"].loc[spread.index], strict=True)
+    found = {name: from_spread(0.0, std, n, rho).detectable() for (name, std), n in splits}
+    row |= {"detectable": pd.Series(found), "unseen": pd.Series(unseen.to_dict("index"))}
+    return pd.DataFrame(row, names).reset_index()
 
 
-def _judged(splits: pd.DataFrame, rho: float) -> dict:
-    """Both sides' means over splits (there may be none), LIC with its interval, the verdict."""
-    found = estimate(splits["lic"], rho).interval()
-    sides = {name: float(splits[name].mean()) for name in ("lic_model", "lic_data")}
-    bounds = {"lic": found.mean, "low": found.low, "high": found.high}
-    return sides | bounds | {"verdict": verdict(found)}
+def _judged(by_seed: pd.DataFrame, seen: str, names: pd.Index) -> pd.DataFrame:
+    """By captioner both sides' means over splits (there may be none), LIC with its interval, the verdict."""
+    splits = by_seed[by_seed["seen"] == seen]
+    columns = ["captioner", "lic_model", "lic_data", "lic", "low", "high"]
+    found = intervals(splits).reindex(columns=columns).set_index("captioner").reindex(names)
+    found.insert(0, "n_test", splits.groupby("captioner")["n_test"].mean())
+    spans = found[["lic", "low", "high"]].astype(float).itertuples(index=False)
+    return found.assign(verdict=[verdict(Interval(*span)) for span in spans])
 
 
-def image_spread(runs: Runs) -> dict[str, float]:
+def image_spread(runs: Runs) -> pd.Series:
     """By captioner, how far a split's LIC strays for the images it tests: thousands of them tell.
 
     The spread of ten splits is itself known to a quarter only: by it, one captioner could detect 2.5
@@ -151,39 +169,7 @@ def image_spread(runs: Runs) -> dict[str, float]:
     keys = ["captioner", "seed", "image_id"]
     wide = told.groupby([*keys, "side"])["score"].mean().unstack("side").dropna()
     splits = (wide["model"] - wide["human"]).groupby(keys[:2]).agg(["var", "size"])
-    return np.sqrt((splits["var"] / splits["size"]).groupby("captioner").mean()).to_dict()
-
-
-def _alone(audited: Audited, runs: Runs, chance: pd.Series) -> list[dict]:
-    """Without human captions: LIC_M with its interval, and nothing to subtract."""
-    table, rows = model_table(runs), []
-    for name in audited.corpus.captioners:
-        every = table[table["captioner"] == name]
-        mean, low, high = estimate(every["lic_model"], shared(audited.ratio)).interval()
-        row = _about(audited, runs, every, chance)
-        row |= {"lic_model": mean, "model_low": low, "model_high": high, "verdict": ALONE}
-        rows.append(row | dict.fromkeys(("lic_data", "lic", "low", "high"), np.nan))
-    return rows
-
-
-def _about(audited: Audited, runs: Runs, splits: pd.DataFrame, chance: pd.Series) -> dict:
-    """What a captioner's row rests on, and how well the classifier does on either side."""
-    name = splits["captioner"].iloc[0]
-    sides = runs.frame[runs.frame["captioner"] == name].groupby("side")
-    means = sides[["accuracy", "auc"]].mean()
-    row = {
-        "captioner": name,
-        "attribute": audited.corpus.attribute.name,
-        "classifier": splits["classifier"].iloc[0],
-        "n_images": len(audited.images),
-        "n_test": round(splits["n_test"].mean()),
-        "n_seeds": len(splits),
-        "chance": chance.get(name, np.nan),
-        "auc_low": estimate(sides.get_group("model")["auc"], shared(audited.ratio)).interval().low,
-    }
-    for of in means:
-        row |= {of: means[of].get("model"), f"{of}_human": means[of].get("human", np.nan)}
-    return row
+    return np.sqrt((splits["var"] / splits["size"]).groupby("captioner").mean())
 
 
 def verdict(found: Interval) -> str:
@@ -202,31 +188,23 @@ def verdict(found: Interval) -> str:
     return DOES_NOT if less else UNDECIDED
 
 
-def _coverage(audited: Audited, runs: pd.DataFrame) -> pd.DataFrame:
-    """How far the files reach, and how many test captions training holds already."""
-    sums = runs.groupby("captioner")[["n_unseen", "n_test"]].sum()
-    repeated = 100 * (1 - sums["n_unseen"] / sums["n_test"])
-    table = audited.coverage
-    return table.assign(repeated=table["captioner"].map(repeated))
-
-
 def _sizes(audited: Audited, lic: pd.DataFrame) -> pd.DataFrame:
     """What other numbers of images would find, if the spread shrinks with their square root."""
     rarer = min(audited.corpus.label_counts(audited.images).values())
-    rows = [
-        (row["captioner"], row["classifier"], n, row["detectable"] * np.sqrt(rarer / n))
-        for row in lic.to_dict("records")
-        if row.get("detectable", 0) > 0
-        for n in sorted({*SIZES, rarer})
-    ]
-    return pd.DataFrame(rows, columns=["captioner", "classifier", "images a class", "smallest LIC"])
+    sizes = pd.DataFrame({"images a class": sorted({*SIZES, rarer})})
+    known = lic.reindex(columns=["captioner", "classifier", "detectable"]).query("detectable > 0")
+    table = known.merge(sizes, how="cross")
+    smallest = table.pop("detectable") * np.sqrt(rarer / table["images a class"])
+    return table.assign(**{"smallest LIC": smallest})
 
 
-def _pairs(lic: pd.DataFrame, names: list[str]) -> list[tuple]:
-    """One classifier: differences of LIC between every two captioners, split by split."""
-    rows, label = [], lic["classifier"].iloc[0]
-    for seen, group in lic.groupby("seen", sort=False):
-        for first, second in combinations(names, 2):
+def _differences(by_seed: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """LIC of one captioner less LIC of another, of every two, split by split."""
+    rows = []
+    for (classifier, seen), group in by_seed.groupby(["classifier", "seen"], sort=False):
+        there = set(group["captioner"])  # a captioner may repeat itself in every caption
+        for first, second in combinations([name for name in names if name in there], 2):
             found = difference(group, first, second)
-            rows.append((label, seen, first, second, *found.interval(), found.n))
-    return rows
+            rows.append((classifier, seen, first, second, *found.interval(), found.n))
+    columns = ["classifier", "seen", "first", "second", "difference", "low", "high", "n_seeds"]
+    return pd.DataFrame(rows, columns=columns)

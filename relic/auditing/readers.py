@@ -1,19 +1,16 @@
-"""The files of an audit: generated captions, labels of the images, human captions.
+"""The files of an audit: generated captions, labels of the images, human captions, objects, words.
 
-Each reader gives `Rows`: a tidy frame, what was understood on the way, and the file's hash. What
-is not unmistakable is refused with the rows in question.
+Each reader gives a `Table` with its tidy `frame`. What is not unmistakable is refused with the rows in question.
 """
 
-import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
-from relic.auditing.files import AGAIN, Content, read_content, shortened
-from relic.auditing.tables import SHOWN, Table, list_or_text, read_table, unpickled
+from relic.auditing.tables import AGAIN, SHOWN, Table, is_clean, read_table, read_values, shortened
 from relic.data.attribute import Attribute, known_attributes, load_attribute
 from relic.data.corpus import PADDING, UNKNOWN, is_text
 from relic.errors import RelicError
@@ -29,55 +26,43 @@ CAPTIONS_INSTEAD = "these look like generated captions: they are the first file 
 ABSENT = {"", "nan", "null", "<na>"}
 
 
-class Rows(NamedTuple):
-    """What a file holds: `frame`, with `notes` on how it was understood."""
-
-    frame: pd.DataFrame
-    notes: list[str]
-    file: Path
-    sha256: str  # of the bytes on disk
-
-
-def read_captions(file: str | Path | Table) -> Rows:
+def read_captions(file: str | Path) -> Table:
     """Generated captions as `image_id, caption`: one row an image, in file order."""
     table = read_table(file)
     ids = table.ids()
-    name = _column(table, "generated caption", GENERATED)
-    if name.strip().casefold() != GENERATED[0]:
-        table.notes.append(f"captions are read from {name}")
-    frame = _written(table, _frame(ids, _single(table, _cells(table, name))))
-    return _as_rows(table, _once(table, frame, "caption"))
+    values = table.column(_column(table, "captions", GENERATED))
+    lists = [i for i, value in enumerate(values) if isinstance(value, list)]
+    several = [i for i in lists if len(values[i]) > 1]
+    if several:
+        mend = f"choose one; or, if these are reference captions, {HUMAN_INSTEAD}"
+        raise table.wrong("with several captions", "one caption an image", mend, several)
+    if lists:
+        table.notes.append(f"{count(len(lists), 'row')} with a list of one caption: it is taken")
+        values = [next(iter(v), None) if isinstance(v, list) else v for v in values]
+    return _framed(table, _once(table, _written(table, ids, values), "caption"))
 
 
-def read_human(file: str | Path | Table) -> Rows:
+def read_human(file: str | Path) -> Table:
     """Human captions as `image_id, caption_index, caption`: several rows an image, in file order."""
     table = read_table(file)
     ids = table.ids()
-    name = _column(table, "human captions", LISTS, WRITTEN)
-    if name.strip().casefold() != WRITTEN[0]:
-        table.notes.append(f"human captions are read from {name}")
-    lists = [_texts(value) for value in _cells(table, name)]
+    lists = list(map(_texts, table.column(_column(table, "human captions", LISTS, WRITTEN))))
     at = [i for i, texts in enumerate(lists) for _ in texts]
-    frame = _frame(ids.iloc[at].array, [text for texts in lists for text in texts])
-    frame = _written(table, frame.set_axis(at))
+    frame = _written(table, ids.iloc[at], [text for texts in lists for text in texts])
     frame.insert(1, "caption_index", frame.groupby("image_id").cumcount())
     if not frame["caption_index"].any():
         table.notes.append("every image has one caption: make sure that people wrote them")
-    return _as_rows(table, frame)
+    return _framed(table, frame)
 
 
-def read_labels(
-    file: str | Path | Table, attribute: Attribute, classes: Sequence[str] = ()
-) -> Rows:
+def read_labels(file: str | Path, attribute: Attribute, classes: Sequence[str] = ()) -> Table:
     """Labels as `image_id, label`: 0 or 1, in file order.
 
     `classes` are the two values of the file, in any order, where these are not the attribute's.
     """
     table = read_table(file, value="label")
     ids = table.ids()
-    name = _column(table, "class", (attribute.field,), (attribute.name,), CLASSES)
-    if table.kind != "mapping":
-        table.notes.append(f"labels are read from {name}")
+    name = _column(table, "labels", (attribute.field,), (attribute.name,), CLASSES)
     upstream = table.kind == "pickle" and name == attribute.field
     codes = _codes(table, table.column(name), attribute, classes, bool(classes) or upstream)
     frame = pd.DataFrame({"image_id": ids, "label": codes}).dropna().astype({"label": "int64"})
@@ -85,15 +70,13 @@ def read_labels(
     if frame["label"].nunique() < 2:
         names = attribute.classes
         only = f"only {names[frame['label'].iloc[0]]}" if len(frame) else "none"
-        raise RelicError(
-            f"{table.file}: {only} of the two classes {' and '.join(names)} is there",
-            expected="images of both classes",
-            mend="give the labels of all images; --classes A,B if the classes have other names",
-        )
-    return _as_rows(table, frame)
+        mend = "give the labels of all images; --classes A,B if the classes have other names"
+        what = f"has {only} of the two classes {' and '.join(names)}"
+        raise table.wrong(what, "images of both classes", mend)
+    return _framed(table, frame)
 
 
-def read_objects(file: str | Path) -> Rows:
+def read_objects(file: str | Path) -> Table:
     """Objects seen in images as `image_id, label, probability, source`; a source may be absent."""
     table = read_table(file, value="label")
     frame = pd.DataFrame({"image_id": table.ids()})
@@ -110,53 +93,37 @@ def read_objects(file: str | Path) -> Rows:
     if len(bad):
         expected = "a label and a probability from 0 to 1"
         mend = "relic gender-score objects IMAGES --out FILE makes such a file"
-        raise table.wrong(bad, "cannot be read", expected, mend)
+        raise table.wrong("that cannot be read", expected, mend, bad)
     kinds = {"label": "str", "probability": "float64", "source": "str"}
-    return _as_rows(table, frame.astype(kinds))
+    return _framed(table, frame.astype(kinds))
 
 
 def read_words(file: str | Path) -> frozenset[str]:
     """Words to mask, in lower case: one or several a line; what follows a `#` does not count."""
-    content = read_content(file)
-    if isinstance(content.data, bytes):
-        raise _no_words(content, "a pickle")
-    lines = content.data.splitlines()
-    words = {word for line in lines for word in line.partition("#")[0].lower().split()}
-    return frozenset(_checked(sorted(words), content))
+    table, words = read_values(file)
+    words = re.sub(r"#[^\r\n]*", "", words).split() if isinstance(words, str) else words
+    return frozenset(word.lower() for word in _distinct(table, words))
 
 
 def read_vocabulary(file: str | Path) -> tuple[str, ...]:
     """The words a captioner can say: a text of words, a JSON list, or upstream's pickled list."""
-    content = read_content(file)
-    if isinstance(content.data, bytes):
-        words = unpickled(content)
-        if isinstance(words, list) and words[:2] != [UNKNOWN, PADDING]:
-            expected = f"a list that begins with {UNKNOWN}, {PADDING}"
-            raise _no_words(content, shortened(words[:3]), expected)
-    elif content.data.lstrip()[:1] == "[":
-        try:
-            words = json.loads(content.data)
-        except (ValueError, RecursionError) as error:
-            raise _no_words(content, f"no JSON, or it is cut short: {error}") from error
-    else:
-        words = content.data.split()
-    return tuple(_checked(words, content))
+    table, words = read_values(file)
+    return _distinct(table, words.split() if isinstance(words, str) else words)
 
 
-def _checked(words, content: Content) -> list[str]:
-    """Distinct words in order."""
+def _distinct(table: Table, words) -> tuple[str, ...]:
+    """Words in order, each once; what is no list of words is refused."""
+    expected, mend = "a text or a JSON list of words", "write one word a line"
     if not isinstance(words, list) or not words:
-        raise _no_words(content, "no words")
-    wrong = [w for w in words if not is_text(w) or w.split() != [w] or "\0" in w]
+        raise table.wrong("holds no words", expected, mend)
+    if table.kind == "pickle" and words[:2] != [UNKNOWN, PADDING]:
+        expected = f"a list that begins with {UNKNOWN}, {PADDING}"
+        raise table.wrong(f"holds {shortened(words[:3])}", expected, mend)
+    wrong = [word for word in words if not is_clean(word) or word.split() != [word]]
     if wrong:
         shown = ", ".join(map(shortened, wrong[:SHOWN]))
-        raise _no_words(content, f"{len(wrong)} that are no words: {shown}")
-    return list(dict.fromkeys(words))
-
-
-def _no_words(content: Content, what: str, expected="a text or a JSON list of words") -> RelicError:
-    mend = "write one word a line"
-    return RelicError(f"{content.file} holds {what}", expected=expected, mend=mend)
+        raise table.wrong(f"holds {len(wrong)} that are no words: {shown}", expected, mend)
+    return tuple(dict.fromkeys(words))
 
 
 def with_classes(about: Attribute, classes: Sequence[str]) -> Attribute:
@@ -179,9 +146,10 @@ def _named(about: Attribute, classes: Sequence[str]) -> tuple[tuple[str, str], d
             expected="two different values of the labels file, or CLASS=VALUE twice",
             mend=f"--classes {first or 'yes'}=A,{second or 'no'}=B",
         )
-    known = [_class_of(name, about) for name in names]
-    if sorted(known) == [0, 1]:
-        return about.classes, dict(zip(values, known, strict=True))
+    words = [{own.casefold(), *about.class_words.get(own, ())} for own in about.classes]
+    known = [[i for i in (0, 1) if {name.casefold(), name.lower()} & words[i]] for name in names]
+    if sorted(known) == [[0], [1]]:
+        return about.classes, {value: code for value, (code,) in zip(values, known, strict=True)}
     if about.class_words or (any(mark for _, mark, _ in pairs) and first and second):
         raise RelicError(
             f"--classes {','.join(map(str, classes))}: which is {first}, which is {second}?",
@@ -192,16 +160,6 @@ def _named(about: Attribute, classes: Sequence[str]) -> tuple[tuple[str, str], d
     return tuple(names[i] for i in order), {values[i]: at for at, i in enumerate(order)}
 
 
-def _class_of(name: str, about: Attribute) -> int:
-    """The class that a name or a word of it means; -1 for none, or both."""
-    own = [
-        index
-        for index, known in enumerate(about.classes)
-        if name.casefold() == known.casefold() or name.lower() in about.class_words.get(known, ())
-    ]
-    return own[0] if len(own) == 1 else -1
-
-
 def _codes(table: Table, values: list, about: Attribute, classes, drop_others: bool) -> list:
     """0 or 1 for each value, None for what is left out; notes on `table` say what that was."""
     own = {name: index for index, name in enumerate(about.classes)}
@@ -209,8 +167,8 @@ def _codes(table: Table, values: list, about: Attribute, classes, drop_others: b
     texts = [_text(value) for value in values]
     wrong = [i for i, text in enumerate(texts) if text is None]
     if wrong:
-        mend = "write the class as a word"
-        raise table.wrong(wrong, "whose label is no word", " or ".join(wanted), mend)
+        expected, mend = " or ".join(wanted), "write the class as a word"
+        raise table.wrong("whose label is no word", expected, mend, wrong)
     counts, folded = Counter(texts), {value.casefold(): code for value, code in wanted.items()}
     codes = {text: wanted.get(text, folded.get(text.casefold())) for text in counts}
     others = Counter({text: n for text, n in counts.items() if codes[text] is None})
@@ -221,8 +179,8 @@ def _codes(table: Table, values: list, about: Attribute, classes, drop_others: b
     if read:
         table.notes.append(", ".join(f"{text} read as {name}" for text, name in read.items()))
     if others:
-        more = f"{count(others.total(), 'row')} with another label left out: {_listed(others)}"
-        table.notes.append(more)
+        rows = count(others.total(), "row")
+        table.notes.append(f"{rows} with another label left out: {_listed(others)}")
     if absent:
         table.notes.append(f"{count(absent, 'row')} without a label left out")
     return [codes[text] for text in texts]
@@ -255,8 +213,8 @@ def _unknown(table: Table, others: Counter, attribute: Attribute) -> RelicError:
         mend = f"--classes {first}={a},{second}={b}, or the other way round"
     else:
         mend = f"--classes {first},{second} leaves the others out; {first}=A,{second}=B names words"
-    found = f"{table.file}: {count(others.total(), 'row')} with another label: {_listed(others)}"
-    return RelicError(found, expected=f"{first} or {second}", mend=mend)
+    what = f"has {count(others.total(), 'row')} with another label: {_listed(others)}"
+    return table.wrong(what, f"{first} or {second}", mend)
 
 
 def _listed(counts: Counter, most: int = 8) -> str:
@@ -283,32 +241,10 @@ def _column(table: Table, what: str, *choices: tuple[str, ...]) -> str:
         roles = {LISTS: HUMAN_INSTEAD, GENERATED: CAPTIONS_INSTEAD, labels: LABELS_INSTEAD}
         looks = next((hint for names, hint in roles.items() if table.matching(names)), "")
         hint = f"{looks}; else name the column {wanted[0]}" if looks else ""
-    return table.only(found, what, wanted, hint)
-
-
-def _cells(table: Table, name: str) -> list:
-    """The values of a column; of CSV, lists that are written out are lists again."""
-    values = table.column(name)
-    return list(map(list_or_text, values)) if table.kind == "CSV" else values
-
-
-def _frame(ids, captions: list) -> pd.DataFrame:
-    """Captions as they are: pandas would turn them to strings, and fail on half an emoji."""
-    return pd.DataFrame({"image_id": ids, "caption": pd.Series(captions, dtype="object")})
-
-
-def _single(table: Table, values: list) -> list:
-    """Captions that stand in lists of one, out of their lists."""
-    lists = [i for i, value in enumerate(values) if isinstance(value, list)]
-    several = [i for i in lists if len(values[i]) > 1]
-    if several:
-        mend = f"choose one; or, if these are reference captions, {HUMAN_INSTEAD}"
-        raise table.wrong(several, "with several captions", "one caption an image", mend)
-    if lists:
-        table.notes.append(f"{count(len(lists), 'row')} with a list of one caption: it is taken")
-        for i in lists:
-            values[i] = values[i][0] if values[i] else None
-    return values
+    name = table.only(found, what, wanted, hint)
+    if name.strip().casefold() != "caption" and table.kind != "mapping":
+        table.notes.append(f"{what} are read from {name}")
+    return name
 
 
 def _texts(value) -> list:
@@ -320,21 +256,22 @@ def _texts(value) -> list:
     ]
 
 
-def _written(table: Table, frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows with a caption; empty ones are left out, what is no text is refused."""
+def _written(table: Table, ids: pd.Series, captions: list) -> pd.DataFrame:
+    """`image_id, caption`, by row of the file; empty ones are left out, what is no text is refused."""
+    # as objects: pandas would turn captions to strings, and fail on half an emoji
+    texts = pd.Series(captions, ids.index, dtype="object")
+    frame = pd.DataFrame({"image_id": ids.array, "caption": texts})
     frame = _filled(table, frame, "caption", "with an empty caption left out", "caption")
-    good = [is_text(text) and "\0" not in text for text in frame["caption"]]
-    if not all(good):
-        wrong = frame.index[[not fits for fits in good]]
+    wrong = frame.index[[not is_clean(text) for text in frame["caption"]]]
+    if len(wrong):
         expected = "captions as strings of valid characters"
         mend = "write captions as text; half an emoji (a lone surrogate) must be taken out"
-        raise table.wrong(wrong, "whose caption is not text", expected, mend)
+        raise table.wrong("whose caption is not text", expected, mend, wrong)
     words = set(frame["caption"])
     if table.kind == "mapping" and len(words) < 4 and all(len(w.split()) < 2 for w in words):
         values = ", ".join(shortened(word, 30) for word in sorted(words))
-        found = f"{table.file} gives one word an image: {values}"
         expected = "captions, or a column that is named so"
-        raise RelicError(found, expected=expected, mend=LABELS_INSTEAD)
+        raise table.wrong(f"gives one word an image: {values}", expected, LABELS_INSTEAD)
     return frame.astype({"caption": "str"})
 
 
@@ -342,8 +279,8 @@ def _filled(table: Table, frame: pd.DataFrame, column: str, note: str, what: str
     """Rows that have a value; an error if none is left."""
     empty = frame[column].map(_is_empty).astype(bool)
     if empty.all():
-        found = f"{table.file}: all {len(table.rows):,} rows have an empty {what}"
-        raise RelicError(found, expected=f"a {what} a row", mend=AGAIN)
+        found = f"has an empty {what} in all {len(table.rows):,} rows"
+        raise table.wrong(found, f"a {what} a row", AGAIN)
     if empty.any():
         table.notes.append(f"{count(empty.sum(), 'row')} {note}")
     return frame[~empty]
@@ -364,17 +301,16 @@ def _once(table: Table, frame: pd.DataFrame, value: str) -> pd.DataFrame:
         if value == "caption" and 2 * len(ids) >= kept["image_id"].nunique():
             mend = f"{HUMAN_INSTEAD}; else keep one row an image"
         shown = ", ".join(shortened(i, 40) for i in ids[:SHOWN].tolist())
-        shown += ", …" if len(ids) > SHOWN else ""
-        has = "image has" if len(ids) == 1 else "images have"
-        rows = table.listed(kept.index[repeated])
-        found = f"{table.file}: {len(ids):,} {has} several {value}s: {shown} ({rows})"
-        raise RelicError(found, expected=f"one {value} an image", mend=mend)
+        rows = f"{', …' * (len(ids) > SHOWN)} ({table.listed(kept.index[repeated])})"
+        what = f"has several {value}s of {count(len(ids), 'image')}: {shown}{rows}"
+        raise table.wrong(what, f"one {value} an image", mend)
     if len(kept) < len(frame):
-        more = len(frame) - len(kept)
-        repeat = f"{count(more, 'row')} {'repeats' if more == 1 else 'repeat'}"
-        table.notes.append(f"{repeat} an image with the same {value}; one kept")
+        more = count(len(frame) - len(kept), "row")
+        table.notes.append(f"{more} left out: the same image and {value} are there already")
     return kept
 
 
-def _as_rows(table: Table, frame: pd.DataFrame) -> Rows:
-    return Rows(frame.reset_index(drop=True), table.notes, table.file, table.sha256)
+def _framed(table: Table, frame: pd.DataFrame) -> Table:
+    """The table with its frame, without the rows that it came of."""
+    table.frame, table.rows = frame.reset_index(drop=True), []
+    return table

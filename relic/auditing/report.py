@@ -29,6 +29,7 @@ SECTIONS = {
     "data": "What was read",
     "method": "Method and limits",
 }
+SENTENCES = ("headline", "explained", "misnamed", "caution")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute
 
 
@@ -49,11 +50,8 @@ def _templates() -> Environment:
         "csv": lambda frame: address(csv_text(frame), "text/csv"),
         "md": _markdown,
     }
+    made.globals |= {name: partial(sentence, name) for name in SENTENCES}
     made.globals |= {
-        "headline": headline,
-        "caution": caution,
-        "explained": partial(_sentence, "explained"),
-        "misnamed": partial(_sentence, "misnamed"),
         "MARKS": MARKS,
         "shared": shared,
         "isnan": lambda value: value is None or value != value,
@@ -65,20 +63,10 @@ def _span(row, name: str = "lic", low: str = "low", high: str = "high", decimals
     return span(row[name], row[low], row[high], decimals)
 
 
-def _sentence(macro: str, *arguments) -> str:
+def sentence(macro: str, *arguments) -> str:
     """What a macro of `sentences.txt` says, as plain text on one line: pages escape it like any other."""
     made = getattr(_templates().get_template("sentences.txt").module, macro)(*arguments)
     return " ".join(str(made).split())
-
-
-def headline(row: dict) -> str:
-    """The verdict on one captioner in one line."""
-    return _sentence("headline", row)
-
-
-def caution(kind: str, values: dict) -> str:
-    """A caution in words."""
-    return _sentence("caution", kind, values)
 
 
 def section(audit, name: str) -> str:
@@ -151,7 +139,9 @@ def as_json(audit) -> str:
         "provenance": audit.provenance,
     }
     content = (results[0] if len(results) == 1 else {}) | content
-    return json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(content, default=lambda value: None if value is pd.NA else value.item())
+    plain = json.loads(text, parse_constant=lambda _: None)  # JSON has no NaN
+    return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
 
 
 def _details(part) -> dict:
@@ -165,26 +155,13 @@ def _details(part) -> dict:
     }
 
 
-def _plain(value):
-    """JSON has no NaN: an absent number is null."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    value = value.item() if hasattr(value, "item") else value
-    if value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
-        return None
-    return value
-
-
 def as_csv(audit) -> str:
     """A row each attribute, captioner and classifier; unseen captions in columns of their own."""
-    rows = []
-    for row in audit.results:
-        unseen = {f"unseen_{k}": v for k, v in row.get("unseen", {}).items()}
-        wrong = {f"misnamed_{each['label']}": each["wrong_of_named"] for each in row["misnamed"]}
-        rows.append(row | unseen | wrong)
-    return csv_text(pd.DataFrame(rows).drop(columns=["unseen", "misnamed"], errors="ignore"))
+    rows = [
+        row | {"misnamed": {each["label"]: each["wrong_of_named"] for each in row["misnamed"]}}
+        for row in audit.results
+    ]
+    return csv_text(pd.json_normalize(rows, sep="_"))
 
 
 def csv_text(frame: pd.DataFrame) -> str:

@@ -1,24 +1,45 @@
-"""From the bytes of a file to rows with named columns, and from what a file calls an image to its id."""
+"""From a file on disk to rows with named columns, and from what a row calls an image to its id.
+
+Gzip, byte order marks and UTF-16 are undone; what is not unmistakable is refused with the rows in question.
+"""
 
 import ast
 import csv
+import gzip
+import hashlib
 import io
 import json
+import os
 import re
+import reprlib
 import warnings
+import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
-from relic.auditing.files import AGAIN, FORMATS, Content, read_content, shortened
 from relic.data.corpus import is_image_id, is_text
 from relic.data.pickles import plain_values
 from relic.errors import RelicError
 from relic.numbers import count
 
+LARGEST = 2_000_000_000  # bytes; COCO's val captions have 20 MB
+PACKED, DENSEST = 50_000_000, 40  # bytes that any gzip may unpack to; above, times its own size
+SMALLER = "captions or labels alone", "leave other columns out"
+FORMATS = "JSON, JSON lines, CSV or TSV in UTF-8 (gzip is fine), or one of upstream's pickles"
+AGAIN = "write the file again"
+OTHERS = {  # first bytes of what is often given by mistake: what it is, what mends it
+    b"PK": ("a zip archive (Excel workbooks are, too)", "unzip it; from Excel, save as CSV"),
+    b"PAR1": ("a parquet file", "pandas.read_parquet(FILE).to_csv(OUT, index=False)"),
+    b"BZh": ("compressed with bzip2", "bunzip2 FILE"),
+    b"\xfd7zXZ": ("compressed with xz", "unxz FILE"),
+    b"\x28\xb5\x2f\xfd": ("compressed with zstd", "zstd -d FILE"),
+    b"\x93NUMPY": ("a NumPy array", "write the captions as JSON"),
+    b"version https://git-lfs": ("a Git LFS pointer, not the file itself", "git lfs pull"),
+}
 SHOWN = 5  # rows or ids that an error lists
 IMAGE_ID = ("image_id", "img_id", "cocoid")  # these name an image's id and nothing else
 IMAGE_NAME = ("image", "file_name", "filename", "image_name", "id")
@@ -26,32 +47,58 @@ WRAPPERS = ("annotations", "images", "results", "predictions", "captions", "labe
 RECORDS = '[{"image_id": 391895, "caption": "a man rides a bike"}, …]'
 WRITTEN_SO = "frame.to_csv(FILE, index=False) writes it so"
 
+_SHORT = reprlib.Repr()  # lists that share lists, and numbers of a thousand digits, end too
+_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxdict = 3, 200, 8
+
+
+def shortened(value, width: int = 80) -> str:
+    """What a value looks like, on one line that ends.
+
+    >>> shortened("a" * 100, 10)
+    "'aaaaaaaa…"
+    """
+    if isinstance(value, dict):  # reprlib would sort the keys, and hide the image's id
+        pairs = (f"{_SHORT.repr(k)}: {_SHORT.repr(v)}" for k, v in islice(value.items(), 8))
+        text = f"{{{', '.join(pairs)}}}"
+    else:
+        text = repr(value[: width + 1]) if isinstance(value, str | bytes) else _SHORT.repr(value)
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
 
 def plain_name(name: str) -> str:
     """A column's name without case, spaces and dashes."""
     return re.sub(r"[\s-]+", "_", name.strip().casefold())
 
 
-@dataclass(frozen=True, eq=False)
+def is_clean(value) -> bool:
+    """Text that can be written, without NUL."""
+    return is_text(value) and "\0" not in value
+
+
+@dataclass(eq=False)
 class Table:
-    """Rows of a file, each a dict."""
+    """A file: its rows, each a dict; what was understood on the way; the tidy frame that came of it."""
 
     file: Path
-    sha256: str
-    names: list[str]
-    rows: list
-    lines: list[int] | None = None  # where a row begins in the file, if it is read by lines
+    sha256: str = ""  # of the bytes on disk
     kind: str = "JSON"  # or "CSV", "mapping" (id → value), "pickle"
+    rows: list = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)  # where rows begin, if the file is read by lines
     notes: list[str] = field(default_factory=list)
+    frame: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def column(self, name: str) -> list:
-        """The values of a column; None where a row has none."""
-        return [row.get(name) for row in self.rows]
+        """The values of a column, None where a row has none; lists that CSV writes out are lists."""
+        values = [row.get(name) for row in self.rows]
+        return list(map(list_or_text, values)) if self.kind == "CSV" else values
 
-    def wrong(self, rows: Sequence[int], what: str, expected: str, mend: str) -> RelicError:
-        """An error that shows up to five of the rows in question."""
-        found = f"{self.file}: {count(len(rows), 'row')} {what}: {self.listed(rows)}"
-        return RelicError(found, expected=expected, mend=mend)
+    def wrong(self, what: str, expected: str, mend: str, rows: Sequence[int] = ()) -> RelicError:
+        """An error about the file, or about rows of it, of which it shows up to five."""
+        if len(rows):
+            what = f"has {count(len(rows), 'row')} {what}: {self.listed(rows)}"
+        return RelicError(f"{self.file} {what}", expected=expected, mend=mend)
 
     def listed(self, rows: Sequence[int]) -> str:
         """Up to five rows, each with its line or its number (the first is 1)."""
@@ -71,40 +118,36 @@ class Table:
             return found[0]
         names = ", ".join(shortened(name, 30) for name in self.names[:20]) or "none"
         several = f": {' and '.join(found[:SHOWN])} could all be meant" if found else ""
-        raise RelicError(
-            f"{self.file} has {'several columns' if found else 'no column'} for the {what}{several}"
-            f" (columns found: {names})",
-            expected=f"one column named {' or '.join(wanted)}",
-            mend=hint or ("take the others out" if found else "add a first line of names"),
+        columns = "several columns" if found else "no column"
+        raise self.wrong(
+            f"has {columns} for the {what}{several} (columns found: {names})",
+            f"one column named {' or '.join(wanted)}",
+            hint or ("take the others out" if found else "add a first line of names"),
         )
 
     def ids(self) -> pd.Series:
         """The image ids of the rows; rows without one are an error."""
         sure, maybe = self.matching(IMAGE_ID), self.matching(IMAGE_NAME)
-        if not sure and len(maybe) > 1 and self._agree(maybe):
-            maybe = maybe[:1]
+        if not sure and len(maybe) > 1:  # as `id` and `file_name` of COCO's images
+            first, *others = (image_ids(self.column(name)) for name in maybe)
+            agree = not first[1] and all(first[0].equals(other) for other, *_ in others)
+            maybe = maybe[:1] if agree else maybe
         chosen = self.only(sure or maybe, "image id", IMAGE_ID + IMAGE_NAME)
         if sure and maybe:
             self.notes.append(f"image ids are read from {chosen}, not from {' or '.join(maybe)}")
         elif plain_name(chosen) != IMAGE_ID[0]:
             self.notes.append(f"image ids are read from {chosen}")
-        found = image_ids(self.column(chosen))
-        if found.bad:
-            what = "without an image id that can be used"
+        ids, bad, named = image_ids(self.column(chosen))
+        if bad:
             expected = "a whole number, or the name of a file"
-            raise self.wrong(found.bad, what, expected, "take these rows out or give them their id")
-        if found.from_names:
-            rows = count(found.from_names, "row")
-            self.notes.append(f"{rows}: the id is the number in a file name")
-        return found.values
-
-    def _agree(self, names: list[str]) -> bool:
-        """Whether columns hold the same ids, as `id` and `file_name` of COCO's images do."""
-        first, *others = (image_ids(self.column(name)) for name in names)
-        return not first.bad and all(first.values.equals(other.values) for other in others)
+            mend = "take these rows out or give them their id"
+            raise self.wrong("without an image id that can be used", expected, mend, bad)
+        if named:
+            self.notes.append(f"{count(named, 'row')}: the id is the number in a file name")
+        return ids
 
 
-_WHOLE = re.compile(r"[+-]?\d+(?:\.0*)?", re.ASCII)
+_WHOLE = re.compile(r"([+-]?\d+)(?:\.0*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.ASCII | re.I)
 _COCO = r"COCO_(?:train|val|test)\d{4}_"
 _NAMED = re.compile(
@@ -113,130 +156,174 @@ _NAMED = re.compile(
 _ABSENT = {"", "nan", "null", "none", "<na>", "true", "false"}
 
 
-class Ids(NamedTuple):
-    """The ids of a file's rows: whole numbers, or strings as soon as one is no number."""
+def image_ids(values: list) -> tuple[pd.Series, list[int], int]:
+    """Ids of a column; positions of what is none; how many are the number in a file name.
 
-    values: pd.Series  # int64 or str; without meaning where `bad` says so
-    bad: list[int]  # positions of what is no id
-    from_names: int  # how many numbers were taken from file names
+    Whole numbers, or strings as soon as one is no number. None: what is empty, true or false, a
+    fraction or no scalar.
 
-
-def image_ids(values: list) -> Ids:
-    """Ids of a column; `bad` lists what is empty, true or false, a fraction or no scalar.
-
-    >>> image_ids(["391895", 391895.0, "val2014/COCO_val2014_000000391895.jpg"]).values.tolist()
+    >>> image_ids(["391895", 391895.0, "val2014/COCO_val2014_000000391895.jpg"])[0].tolist()
     [391895, 391895, 391895]
-    >>> image_ids([7, "img_a12.png", "x/000000000009.jpg"]).values.tolist()
+    >>> image_ids([7, "img_a12.png", "x/000000000009.jpg"])[0].tolist()
     ['7', 'img_a12.png', '9']
     """
     if set(map(type, values)) == {int} and all(map(is_image_id, values)):
-        return Ids(pd.Series(values, dtype="int64"), [], 0)
-    known = {text: _one(text) for text in {value for value in values if type(value) is str}}
-    read = [known[value] if type(value) is str else _one(value) for value in values]
-    bad = [i for i, (found, _) in enumerate(read) if found is None]
-    if all(isinstance(found, int) for found, _ in read if found is not None):
-        column = pd.Series([found or 0 for found, _ in read], dtype="int64")
+        return pd.Series(values, dtype="int64"), [], 0
+    known = {text: _image_id(text) for text in {value for value in values if type(value) is str}}
+    read = [known[value] if type(value) is str else _image_id(value) for value in values]
+    bad = [i for i, found in enumerate(read) if found is None]
+    if all(isinstance(found, int) for found in read if found is not None):
+        ids = pd.Series([found or 0 for found in read], dtype="int64")
     else:
-        column = pd.Series([str(found) for found, _ in read], dtype="str")
-    return Ids(column, bad, sum(named for _, named in read))
+        ids = pd.Series([str(found) for found in read], dtype="str")
+    names = {t for t, i in known.items() if isinstance(i, int) and not _WHOLE.fullmatch(t.strip())}
+    return ids, bad, sum(type(value) is str and value in names for value in values)
 
 
-def _one(value) -> tuple[int | str | None, bool]:
-    """(id or None, whether its number was taken from a file name)."""
+def _image_id(value) -> int | str | None:
+    """The number that a value is or names, if it fits 64 bits; else a name; None for what is no id."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 10_000:
         value = str(value)
-    if not is_text(value) or "\0" in value or value.strip().casefold() in _ABSENT:
-        return None, False
+    if not is_clean(value) or value.strip().casefold() in _ABSENT:
+        return None
     text = value.strip()
-    if _WHOLE.fullmatch(text):
-        return _number(text.partition(".")[0]), False
     name = text.replace("\\", "/").rpartition("/")[2].strip()
-    if match := _NAMED.fullmatch(name):
-        return _number(match[1] or match[2]), True
-    return (None if _NUMBER.fullmatch(text) else name or None), False
+    if match := _WHOLE.fullmatch(text) or _NAMED.fullmatch(name):
+        digits = next(filter(None, match.groups()))
+        number = int(digits) if len(digits) < 4000 else digits
+        return number if is_image_id(number) else str(number)
+    return None if _NUMBER.fullmatch(text) else name or None
 
 
-def _number(digits: str) -> int | str:
-    """A number that fits 64 bits; a longer one stays a string."""
-    number = int(digits) if len(digits) < 4000 else digits
-    return number if is_image_id(number) else str(number)
-
-
-def same_kind(*columns: pd.Series) -> list[pd.Series]:
-    """Id columns of several files, all numbers or all strings, so that they join by value."""
-    if len({pd.api.types.is_integer_dtype(column) for column in columns}) == 1:
-        return list(columns)
-    return [column.astype("str") for column in columns]
-
-
-def read_table(file: str | Path | Table, value: str = "caption") -> Table:
+def read_table(file: str | Path, value: str = "caption") -> Table:
     """The rows of a file; in a dict id → something, `value` names the something."""
-    if isinstance(file, Table):  # captions in memory
-        return file
-    content = read_content(file)
-    if isinstance(content.data, bytes):
-        table = _of_values(unpickled(content), content, value, "pickle")
-    elif content.data.lstrip()[:1] in ("[", "{"):
-        table = _of_json(content, value)
+    table, found = read_values(file)
+    if isinstance(found, str):
+        _fill_from_csv(table, found)
     else:
-        table = _of_csv(content)
+        _fill(table, _records(table, found, value))
     if not table.rows:
-        raise RelicError(f"{table.file} has no rows", expected=FORMATS, mend=AGAIN)
+        raise table.wrong("has no rows", FORMATS, AGAIN)
     return table
 
 
-def list_or_text(text: str) -> list | str:
-    """The list that a CSV cell holds as Python or JSON writes it; the text if it is none.
+def read_values(file: str | Path) -> tuple[Table, object]:
+    """What a file holds: of JSON and of a pickle the values, other text as it is."""
+    table = Table(Path(os.path.expanduser(file)))  # Path.expanduser raises for an unknown user
+    raw = _bytes_of(table)
+    table.sha256 = hashlib.sha256(raw).hexdigest()
+    data = _unpacked(table, raw)
+    if _is_pickle(data, table.file):
+        table.kind = "pickle"
+        return table, _unpickled(table, data)
+    text = _text(table, data)
+    return table, _of_json(table, text) if text.lstrip()[:1] in ("[", "{") else text
 
-    >>> list_or_text("['a man', 'he rides']"), list_or_text("[sic] a man")
-    (['a man', 'he rides'], '[sic] a man')
-    """
-    if not (text.startswith("[") and text.endswith("]")):
-        return text
+
+def _bytes_of(table: Table) -> bytes:
+    file, expected = table.file, "a file that you may read"
     try:
-        with warnings.catch_warnings(action="ignore"):  # of a backslash in a caption
-            parsed = ast.literal_eval(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return text
-    fits = isinstance(parsed, list) and all(isinstance(item, str | dict) for item in parsed)
-    return parsed if fits else text
+        size = file.stat().st_size
+        if not file.is_file():
+            what = "is a directory" if file.is_dir() else "is not a regular file"
+            raise table.wrong(what, expected, "name a file on disk")
+        if size > LARGEST:
+            raise table.wrong(f"has more than {LARGEST:,} bytes", *SMALLER)
+        return file.read_bytes()
+    except FileNotFoundError as error:
+        mend = f"check the path; the directory here is {Path.cwd().name or '/'}/"
+        raise table.wrong("does not exist", expected, mend) from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        denied = isinstance(error, PermissionError)
+        mend = f"chmod u+r {file}" if denied else "check the path and the disk"
+        found = f"{shortened(str(file), 300)[1:-1]} cannot be read: {error}"
+        raise RelicError(found, expected=expected, mend=mend) from error
 
 
-def unpickled(content: Content):
-    """The plain values of a pickle; the error says how else to give the rows."""
+def _unpacked(table: Table, raw: bytes) -> bytes:
+    if not raw.startswith(b"\x1f\x8b"):
+        return raw
+    most = min(LARGEST, max(PACKED, DENSEST * len(raw)))
     try:
-        return plain_values(content.data, content.file)
+        with gzip.open(io.BytesIO(raw)) as stream:
+            data = stream.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        what = f"is compressed with gzip, and damaged or cut short: {error}"
+        raise table.wrong(what, "a complete file", "copy or pack it again") from error
+    if len(data) > most:
+        raise table.wrong(f"has more than {most:,} bytes when unpacked", *SMALLER)
+    return data
+
+
+def _is_pickle(data: bytes, file: Path) -> bool:
+    """By the first two bytes; old protocols have no mark, there the name decides."""
+    if data[:1] == b"\x80" and data[1:2] <= b"\x05":
+        return True
+    named = {".pkl", ".pickle"} & set(file.suffixes)
+    return bool(named and data.strip()) and data.lstrip()[:1] not in (b"[", b"{")
+
+
+def _unpickled(table: Table, data: bytes):
+    try:
+        return plain_values(data, table.file)
     except RelicError as error:
         mend = "write the rows as JSON or CSV, e.g. frame.to_csv(FILE, index=False)"
         expected = error.expected or "plain values"
         raise RelicError(error.found, expected=expected, mend=mend) from error
 
 
-def _of_json(content: Content, value: str) -> Table:
-    text = content.data
+def _text(table: Table, data: bytes) -> str:
+    """Text without a byte order mark; what cannot be text is refused."""
+    for magic, (what, mend) in OTHERS.items():
+        if data.startswith(magic):
+            raise table.wrong(f"is {what}", FORMATS, mend)
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
-        return _of_values(_DECODER.decode(text), content, value, "JSON")
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line, file = data.count(b"\n", 0, error.start) + 1, table.file
+        around = shortened(data[max(0, error.start - 20) : error.start + 20])
+        name = encoding.removesuffix("-sig").upper()
+        what = f"is not {name}: byte {error.start}, line {line}, at {around}"
+        mend = f"iconv -f LATIN1 -t UTF-8 {file} > {file.stem}.utf8{file.suffix}, if it is text"
+        raise table.wrong(what, FORMATS, mend) from error
+    before, nul, _ = text.partition("\0")
+    if nul:
+        line = before.count("\n") + 1
+        what = f"holds a NUL character at position {len(before)}, line {line}"
+        mend = "if it is UTF-16 without a mark: iconv -f UTF-16LE -t UTF-8; else write it again"
+        raise table.wrong(what, FORMATS, mend)
+    if not text.strip():
+        raise table.wrong("is empty", FORMATS, AGAIN)
+    return text
+
+
+def _of_json(table: Table, text: str):
+    """A JSON value; of JSON lines the list of them."""
+    found = _decoded(table, text)
+    if found is not None:
+        return found
+    lines = {n: line for n, line in enumerate(text.split("\n"), 1) if line.strip()}
+    table.lines = list(lines)
+    return [_decoded(table, line, number) for number, line in lines.items()]
+
+
+def _decoded(table: Table, text: str, line: int = 0):
+    """The value of a text, or of a line; None where objects follow each other."""
+    try:
+        return _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
-        if getattr(error, "msg", "") != "Extra data" or text.lstrip()[:1] != "{":
-            placed = hasattr(error, "colno")
-            where = f"line {error.lineno}, column {error.colno}" if placed else "it"
-            raise _not_json(content, where, error) from error
-    rows, lines = [], [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
-    for number, line in lines:
-        try:
-            rows.append(_DECODER.decode(line))
-        except (ValueError, RecursionError) as error:
-            raise _not_json(content, f"line {number}", error) from error
-    return _of_records(rows, content, "JSON", lines=[number for number, _ in lines])
-
-
-def _not_json(content: Content, where: str, error: Exception) -> RelicError:
-    why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
-    found = f"{content.file} is not JSON, or cut short; {where}: {why}"
-    mend = f"{AGAIN}; where a value is unknown write null, not NaN"
-    return RelicError(found, expected=f"{RECORDS}, or one such object a line", mend=mend)
+        if not line and getattr(error, "msg", "") == "Extra data" and text.lstrip()[0] == "{":
+            return None
+        where = f"line {line}" if line else "it"
+        if not line and isinstance(error, json.JSONDecodeError):
+            where = f"line {error.lineno}, column {error.colno}"
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+        expected = f"{RECORDS}, or one such object a line"
+        mend = f"{AGAIN}; where a value is unknown write null, not NaN"
+        raise table.wrong(f"is not JSON, or cut short; {where}: {why}", expected, mend) from error
 
 
 def _no_constant(name: str):
@@ -256,77 +343,81 @@ def _object(pairs: list) -> dict:
 _DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
 
 
-def _of_values(found, content: Content, value: str, kind: str) -> Table:
+def _records(table: Table, found, value: str) -> list:
     """Rows of a list of dicts, of a dict that holds such a list, or of a dict id → value."""
     if isinstance(found, list):
-        return _of_records(found, content, kind)
+        return found
     if not isinstance(found, dict):
-        mend = "write the rows as a list"
-        raise RelicError(f"{content.file} holds {shortened(found)}", expected=RECORDS, mend=mend)
+        raise table.wrong(f"holds {shortened(found)}", RECORDS, "write the rows as a list")
     keys = ", ".join(shortened(key, 30) for key in list(found)[:20])
     lists = {key: found[key] for key in WRAPPERS if isinstance(found.get(key), list)}
     wrapped = [key for key, rows in lists.items() if rows and isinstance(rows[0], dict)]
     if wrapped and (len(wrapped) == 1 or wrapped[0] == "annotations"):
-        note = f'the rows are those of "{wrapped[0]}"'
-        return _of_records(found[wrapped[0]], content, kind, notes=[note])
+        table.notes.append(f'the rows are those of "{wrapped[0]}"')
+        return found[wrapped[0]]
     if any(plain_name(key) in IMAGE_ID + IMAGE_NAME for key in found if isinstance(key, str)):
         if not any(isinstance(item, dict | list) for item in found.values()):
-            return _of_records([found], content, kind)  # a file of JSON lines with one line
+            return [found]  # a file of JSON lines with one line
         mend = 'frame.to_json(FILE, orient="records")'
-        what = f"{content.file} holds columns, not rows: {keys}"
-        raise RelicError(what, expected=RECORDS, mend=mend)
+        raise table.wrong(f"holds columns, not rows: {keys}", RECORDS, mend)
     if set(found) & set(WRAPPERS):
-        what = f"{content.file}: which of {keys} holds the rows is not clear, or it is empty"
+        what = f"does not tell which of {keys} holds the rows: it is not clear, or it is empty"
         expected = f'{RECORDS}, alone or under "annotations"'
-        raise RelicError(what, expected=expected, mend="write the list of rows alone")
-    rows = [{"image_id": key, value: item} for key, item in found.items()]
-    return Table(content.file, content.sha256, ["image_id", value], rows, kind="mapping")
+        raise table.wrong(what, expected, "write the list of rows alone")
+    table.kind = "mapping"
+    return [{"image_id": key, value: item} for key, item in found.items()]
 
 
-def _of_records(rows: list, content: Content, kind: str, lines=None, notes=()) -> Table:
-    names = dict.fromkeys(key for row in rows if isinstance(row, dict) for key in row)
-    names = [name for name in names if isinstance(name, str)]
-    table = Table(content.file, content.sha256, names, rows, lines, kind, list(notes))
+def _fill(table: Table, rows: list) -> None:
+    table.rows = rows
     wrong = [i for i, row in enumerate(rows) if not isinstance(row, dict)]
     if wrong:
-        what = f"of {len(rows):,} are not objects"
-        raise table.wrong(wrong, what, RECORDS, "write every row as an object with its image id")
-    return table
+        mend = "write every row as an object with its image id"
+        raise table.wrong(f"of {len(rows):,} that are not objects", RECORDS, mend, wrong)
+    names = dict.fromkeys(key for row in rows for key in row)
+    table.names = [name for name in names if isinstance(name, str)]
 
 
-def _of_csv(content: Content) -> Table:
-    first = content.data.lstrip("\r\n ")[:100_000].splitlines()[0]
-    counts = {mark: len(_header(first, mark)) for mark in ",;\t"}
+def _fill_from_csv(table: Table, text: str) -> None:
+    first = text.lstrip("\r\n ")[:100_000].splitlines()[0]
+    counts = {mark: len(next(csv.reader([first], delimiter=mark), [])) for mark in ",;\t"}
     marks = [mark for mark, n in counts.items() if n == max(counts.values())]
     if len(marks) > 1 and counts[marks[0]] > 1:
         both = " and ".join(map(repr, marks))
-        what = f"{content.file}: {both} could both be the delimiter of {shortened(first)}"
+        what = f"has a first line of which {both} could both be the delimiter: {shortened(first)}"
         expected = "a first line of column names between , or ; or tabs"
-        raise RelicError(what, expected=expected, mend="use one delimiter")
-    reader = csv.reader(io.StringIO(content.data, newline=""), delimiter=marks[0], strict=True)
-    rows, lines, begins = [], [], 1
+        raise table.wrong(what, expected, "use one delimiter")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=marks[0], strict=True)
+    rows, begins = {}, 1  # by the line in which they begin
     try:
         for row in reader:
-            if row:  # not a blank line
-                rows.append(row)
-                lines.append(begins)
-            begins = reader.line_num + 1
+            rows[begins], begins = row, reader.line_num + 1
     except csv.Error as error:
-        what = f"{content.file}, line {begins}: {error}"
         expected = 'a text with a delimiter, a quote or a line end in "…", quotes in it doubled'
-        raise RelicError(what, expected=expected, mend=WRITTEN_SO) from error
-    names = [name.strip() for name in rows[0]]
-    table = Table(content.file, content.sha256, names, rows[1:], lines[1:], "CSV")
+        raise table.wrong(f"is no CSV, line {begins}: {error}", expected, WRITTEN_SO) from error
+    (_, names), *filled = [(line, row) for line, row in rows.items() if row]  # no blank lines
+    table.kind, table.names = "CSV", [name.strip() for name in names]
+    table.lines, table.rows = [line for line, _ in filled], [row for _, row in filled]
     wrong = [i for i, row in enumerate(table.rows) if len(row) != len(names)]
     if wrong:
         expected = f'{len(names)} values a row; a text with {marks[0]!r} in it stands in "…"'
-        what = f"do not have the {len(names)} columns of the first line"
-        raise table.wrong(wrong, what, expected, WRITTEN_SO)
-    return replace(table, rows=[dict(zip(names, row, strict=True)) for row in table.rows])
+        what = f"that do not have the {len(names)} columns of the first line"
+        raise table.wrong(what, expected, WRITTEN_SO, wrong)
+    table.rows = [dict(zip(table.names, row, strict=True)) for row in table.rows]
 
 
-def _header(line: str, mark: str) -> list[str]:
+def list_or_text(text: str) -> list | str:
+    """The list that a CSV cell holds as Python or JSON writes it; the text if it is none.
+
+    >>> list_or_text("['a man', 'he rides']"), list_or_text("[sic] a man")
+    (['a man', 'he rides'], '[sic] a man')
+    """
+    if not (text.startswith("[") and text.endswith("]")):
+        return text
     try:
-        return next(csv.reader([line], delimiter=mark), [])
-    except csv.Error:
-        return []
+        with warnings.catch_warnings(action="ignore"):  # of a backslash in a caption
+            parsed = ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text
+    fits = isinstance(parsed, list) and all(isinstance(item, str | dict) for item in parsed)
+    return parsed if fits else text

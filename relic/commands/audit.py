@@ -80,7 +80,8 @@ def audit(
     files = {"labels": labels, "human": human, "masked_words": masked_words, "objects": objects}
     files |= {"data": data, "vocabulary": vocabulary, "first_sentence": first_sentence}
     words = {"classes": _listed(classes), "also_mask": _listed(also_mask)}
-    with terminated(), held(out, force) as place:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends it as Ctrl-C does: cleaning up
+    with held(out, force) as place:
         reads, left_out = read(Inputs(captions, **files, **words), _listed(attribute))
         for each in reads:
             counts = each.corpus.label_counts(each.images)
@@ -92,10 +93,9 @@ def audit(
     print(result)
     for name, why in left_out.items():
         print(f"{name} is left out: {why.splitlines()[0]}")
-    cautions = count(len(result.cautions), "caution")
-    print(
-        f"report: {out / files[0].name}" + f" ({cautions}: read them first)" * bool(result.cautions)
-    )
+    many = count(len(result.cautions), "caution")
+    warned = f" ({many}: read them first)" if result.cautions else ""
+    print(f"report: {out / files[0].name}{warned}")
     if fail_above is not None:
         high = {r["captioner"] for r in result.results if _least(r) > fail_above}
         if high:
@@ -125,54 +125,38 @@ def held(out: Path, force: bool) -> Iterator[Path]:
         raise RelicError(f"--out {out} is a file", expected="a directory")
     made = [each for each in (out, *out.parents) if not each.exists()]
     check_writable(out, f"{out} cannot be written to")
-    try:
-        with _locked(out):
-            foreign = sorted(f.name for f in out.iterdir() if f.name not in OURS or not f.is_file())
-            if foreign:
-                found = f"--out {out} holds other files: {', '.join(foreign[:5])}"
-                expected = "a new directory, or one that an audit made"
-                raise RelicError(found, expected=expected, mend="--out with another name")
-            if any(out.iterdir()) and not force:
-                mend = "--force replaces it; or another --out"
-                raise RelicError(f"{out} holds a report already", mend=mend)
-            yield out
-    finally:
+
+    def clean() -> None:
         for each in made:  # empty ones only
             with contextlib.suppress(OSError):
                 each.rmdir()
 
+    with contextlib.ExitStack() as ending:
+        ending.callback(clean)
+        _lock(out, ending)
+        foreign = sorted(f.name for f in out.iterdir() if f.name not in OURS or not f.is_file())
+        if foreign:
+            found = f"--out {out} holds other files: {', '.join(foreign[:5])}"
+            expected = "a new directory, or one that an audit made"
+            raise RelicError(found, expected=expected, mend="--out with another name")
+        if any(out.iterdir()) and not force:
+            mend = "--force replaces it; or another --out"
+            raise RelicError(f"{out} holds a report already", mend=mend)
+        yield out
 
-@contextlib.contextmanager
-def _locked(directory: Path) -> Iterator[None]:
+
+def _lock(directory: Path, ending: contextlib.ExitStack) -> None:
     """A lock that goes with the process, whatever ends it; none where the system has no such thing."""
     try:
         import fcntl
     except ImportError:  # Windows
-        yield
         return
     handle = os.open(directory, os.O_RDONLY)
+    ending.callback(os.close, handle)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            found = f"another audit is working in {directory}"
-            raise RelicError(found, mend="another --out; or wait for it") from error
-        except OSError:  # a file system without locks
-            pass
-        yield
-    finally:
-        os.close(handle)
-
-
-@contextlib.contextmanager
-def terminated() -> Iterator[None]:
-    """SIGTERM ends an audit as Ctrl-C does: cleaning up."""
-
-    def end(*_):
-        raise SystemExit(143)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        found = f"another audit is working in {directory}"
+        raise RelicError(found, mend="another --out; or wait for it") from error
+    except OSError:  # a file system without locks
+        pass

@@ -148,6 +148,18 @@ def test_4_degenerate_captioners_get_cautions():
     assert chance.parts[0].tables["words"].empty
 
 
+def test_4_one_that_repeats_itself_beside_another(files, tmp_path):
+    """None of its test captions is unseen: nothing to compare there, and the audit goes on."""
+    _, _, file = files["captions"][2].partition("=")
+    rows = json.loads(Path(file).read_text())
+    same = tmp_path / "same.json"
+    same.write_text(json.dumps([row | {"caption": "a man on a bike"} for row in rows]))
+    found = quick(files, tmp_path / "r", captions=[f"other={file}", same])
+    assert found.parts[0].tables["differences"]["seen"].tolist() == ["all"]
+    assert found.results[1]["unseen"]["verdict"] == "undecided"
+    assert len(found.write(tmp_path / "out")) == 4
+
+
 def test_5_a_sure_but_tiny_amplification_says_so():
     from relic.auditing.measure import verdict
     from relic.judge.stats import Interval

@@ -13,7 +13,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from relic.auditing import files
+from relic.auditing import tables
+from relic.auditing.inputs import numbered
 from relic.auditing.readers import (
     read_captions,
     read_human,
@@ -22,7 +23,7 @@ from relic.auditing.readers import (
     read_vocabulary,
     read_words,
 )
-from relic.auditing.tables import image_ids, same_kind
+from relic.auditing.tables import image_ids
 from relic.data.attribute import load_attribute
 from relic.data.load import load_corpus
 from relic.errors import RelicError
@@ -130,7 +131,7 @@ def test_one_line_of_json(write):
         (FORMATS["annotations"], 'the rows are those of "annotations"'),
         (FORMATS["annotations"], "image ids are read from image_id, not from id"),
         (FORMATS["lists of one"], "3 rows with a list of one caption"),
-        (RECORDS + RECORDS[:2], "2 rows repeat an image with the same caption; one kept"),
+        (RECORDS + RECORDS[:2], "2 rows left out: the same image and caption are there already"),
         ([*RECORDS, {"image_id": 8, "caption": " \n"}], "1 row with an empty caption left out"),
         ([*RECORDS, {"image_id": 8, "caption": None}, {"image_id": 10}], "2 rows with an empty"),
     ],
@@ -153,10 +154,10 @@ BAD_CAPTIONS = {
     "id and name differ": ([{"id": 1, "file_name": "7.jpg", "caption": "b"}], "several columns"),
     "columns twice": ("image_id,caption,caption\n1,a,b\n", "several columns"),
     "no header": ("391895,a man\n5,a dog\n", "no column.*first line of names"),
-    "ragged": ("image_id,caption\n1,a man, on a bike\n2\n", "2 rows do not have the 2 col.*line 2: "),
+    "ragged": ("image_id,caption\n1,a man, on a bike\n2\n", "2 rows that do not have the 2 col.*line 2: "),
     "two delimiters": ("image_id;caption,x\n1;a,b\n", "could both be the delimiter"),
     "open quote": ('image_id,caption\n1,"a man\n2,b\n', "line 2: unexpected end"),
-    "other values": ([{"image_id": 1, "caption": "a"}, {"image_id": 1, "caption": "b"}], "1 image has several captions: 1 .*row 1: .*row 2: "),
+    "other values": ([{"image_id": 1, "caption": "a"}, {"image_id": 1, "caption": "b"}], "several captions of 1 image: 1 .*row 1: .*row 2: "),
     "many captions": ([{"image_id": i // 5, "caption": str(i)} for i in range(50)], "0, 1, 2, 3, 4, ….*look like human captions: --human"),
     "caption lists": ([{"image_id": 1, "caption_list": ["a", "b"]}], "look like human captions"),
     "several in a list": ([{"image_id": 1, "caption": ["a", "b"]}], "choose one.*--human"),
@@ -183,7 +184,7 @@ BAD_CAPTIONS = {
     "long number": ('[{"image_id": ' + "1" * 5000 + ', "caption": "a"}]', "not JSON"),
     "key twice": ('{"1": "a man", "1": "a dog"}', "'1' is there twice"),
     "columns": ({"image_id": {"0": 1}, "caption": {"0": "a"}}, "columns, not rows.*orient"),
-    "strings": (["a man", "a dog"], "2 rows of 2 are not objects: row 1: 'a man'"),
+    "strings": (["a man", "a dog"], "2 rows of 2 that are not objects: row 1: 'a man'"),
     "scalar": ("3", "no rows"),
     "no rows": ([], "no rows"),
     "no rows in csv": ("image_id,caption\n", "no rows"),
@@ -219,7 +220,7 @@ def test_files_that_are_none(tmp_path, monkeypatch, unreadable):
     assert "not a regular file" in refused(read_captions, Path(os.devnull))
     file = tmp_path / "large.json.gz"
     file.write_bytes(gzip.compress(b" " * 1000 + b"[]"))
-    monkeypatch.setattr(files, "LARGEST", 500)
+    monkeypatch.setattr(tables, "LARGEST", 500)
     assert "more than 500 bytes" in refused(read_captions, file)
 
 
@@ -253,23 +254,26 @@ def test_a_pickle_that_names_code_runs_nothing(tmp_path, write):
      "val2014/COCO_val2014_000000391895.jpg", "C:\\coco\\coco_train2014_000000391895.JPEG"],
 )  # fmt: skip
 def test_one_image_however_it_is_written(value):
-    ids = image_ids([value])
-    assert ids.values.tolist() == [391895]
-    assert ids.values.dtype == "int64"
-    assert not ids.bad
+    ids, bad, _ = image_ids([value])
+    assert ids.tolist() == [391895]
+    assert ids.dtype == "int64"
+    assert not bad
 
 
 def test_ids_that_are_no_numbers_stay_strings():
-    ids = image_ids(["x/img_a12.png", "COCO_val2014_000000000007.jpg", 8, 2**70, "1" * 30])
-    assert ids.values.tolist() == ["img_a12.png", "7", "8", str(2**70), "1" * 30]
-    assert pd.api.types.is_string_dtype(ids.values)
-    assert ids.from_names == 1
+    ids, bad, from_names = image_ids(["x/a12.png", "COCO_val2014_000000000007.jpg", 8, 2**70, "1" * 30])  # fmt: skip
+    assert ids.tolist() == ["a12.png", "7", "8", str(2**70), "1" * 30]
+    assert pd.api.types.is_string_dtype(ids)
+    assert (bad, from_names) == ([], 1)
 
 
 def test_columns_of_two_kinds_join_by_value():
-    left, right = same_kind(image_ids([7, 8]).values, image_ids(["7", "b.png"]).values)
-    assert left.isin(right).tolist() == [True, False]
-    assert same_kind(*[image_ids([7]).values] * 2)[0].dtype == "int64"
+    columns = {"a": image_ids([7, 8])[0], "b": image_ids(["7", "b.png"])[0]}
+    frames, names = numbered({name: ids.to_frame("image_id") for name, ids in columns.items()})
+    assert frames["a"]["image_id"].isin(frames["b"]["image_id"]).tolist() == [True, False]
+    assert sorted(names.values()) == ["7", "8", "b.png"]
+    numbers = {"a": pd.DataFrame({"image_id": [7]}), "b": pd.DataFrame({"image_id": [8]})}
+    assert numbered(numbers) == (numbers, {})
 
 
 # ---- human captions
@@ -361,7 +365,7 @@ def test_labels_of_every_format(write, content):
     [
         ({"5": "FEMALE", "3": "Male", "9": "male"}, (), "FEMALE read as Female, male read as Male"),
         ({"5": "Female", "3": "Male", "9": "Male", "7": None}, (), "1 row without a label left"),
-        (table([*NAMES, NAMES[0]], ("id", "label")), (), "1 row repeats an image with the same"),
+        (table([*NAMES, NAMES[0]], ("id", "label")), (), "1 row left out: the same image and label"),
         ({"5": "woman", "3": "man", "9": "man", "4": "both"}, ("man", "woman"), "1 row with another label left out: 'both' (1)"),
         ({"5": "Female", "3": "Male", "9": "male", "4": "Unsure"}, ("Male", "Female"), "'Unsure' (1)"),
         ([{"id": 5, "gt": 1}, {"id": 3, "gt": 0}, {"id": 9, "gt": 0.0}], ("Male=0", "Female=1"), "1 read as Female"),
@@ -393,7 +397,7 @@ def test_the_field_goes_before_the_name(write):
         ({"1": "Male", "2": "Male"}, (), "only Male"),
         ({"1": "Male", "2": "Female"}, ("man", "woman"), "none of the two"),
         ({"1": "", "2": None}, (), "none of the two"),
-        ([{"id": 1, "gt": "Male"}, {"id": "1", "gt": "Female"}], (), "1 image has several labels: 1"),
+        ([{"id": 1, "gt": "Male"}, {"id": "1", "gt": "Female"}], (), "several labels of 1 image: 1"),
         ([{"id": 1, "label": "Male", "gt": "Male"}], (), "several columns"),
         (RECORDS, (), "look like generated captions"),
         ({"1": "a man on a bike", "2": "a dog in a car"}, (), "look like captions"),
@@ -430,7 +434,7 @@ def test_objects(write):
 @pytest.mark.parametrize("row", ["7,hat,1.5", "7,hat,", "7,hat,x", "7,hat,nan", "7,hat,-0.1", ",hat,1", "7,,"])  # fmt: skip
 def test_refused_objects(write, row):
     found = refused(read_objects, write(f"image_id,label,probability\n{row}\n", "o.csv"))
-    assert "line 2" in found or "all 1 rows have an empty object" in found
+    assert "line 2" in found or "an empty object in all 1 rows" in found
 
 
 def test_words(write):
