@@ -6,9 +6,9 @@ from itertools import product
 import pandas as pd
 
 from relic.chapters.accuracy.scores import METRICS, accuracy
-from relic.chapters.claims import headed
 from relic.chapters.datacard import label_counts
 from relic.chapters.direction.measure import SILENT, gather, naming
+from relic.chapters.layout import headed
 from relic.chapters.learning.scores import all_scores
 from relic.chapters.learning.sensitivity import length_matched, objects_masked
 from relic.chapters.resample import image_draws
