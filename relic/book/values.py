@@ -15,8 +15,7 @@ import relic
 from relic import paths
 from relic.chapters import since
 from relic.chapters.calibration import intervals as candidates
-from relic.chapters.claims import HEADS
-from relic.chapters.extensions import change, mean_of_folds
+from relic.chapters.layout import HEADS, change, mean_of_folds
 from relic.chapters.learning import curves, scores
 from relic.data.captioners import corpus_name
 from relic.judge import stats

@@ -6,9 +6,9 @@ from itertools import product
 import pandas as pd
 
 from relic.chapters.accuracy import METRICS, accuracy
-from relic.chapters.claims import headed
 from relic.chapters.datacard import label_counts
 from relic.chapters.direction import SILENT, gather, naming
+from relic.chapters.layout import headed
 from relic.chapters.learning.scores import all_scores
 from relic.chapters.learning.sensitivity import length_matched, objects_masked
 from relic.data.captioners import captioners_of, image_sets, registry

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import relic
-from relic.chapters import direction, extensions, figures
+from relic.chapters import direction, figures
 from relic.chapters.direction import HUMAN, SILENT, named_class, naming, neutralised, words_of
 from relic.data.attribute import load_attribute
 from relic.data.corpus import Corpus
@@ -182,7 +182,7 @@ LONG = pd.DataFrame(
 
 
 def test_wide_keeps_an_interval_beside_its_value():
-    table = extensions.wide(LONG, "outcome")
+    table = layout.wide(LONG, "outcome")
     assert ",".join(table) == "captioner,wrong,wrong low,wrong high,right,right low,right high"
     assert table.set_index("captioner").loc["NIC", "wrong low"] == 15
     assert np.isnan(table.set_index("captioner").loc["NIC", "right"])
@@ -191,7 +191,7 @@ def test_wide_keeps_an_interval_beside_its_value():
 
 def test_the_figure_shows_each_captioner_at_its_values():
     both = pd.concat([LONG, LONG[:1].assign(captioner="NIC", outcome="right")])
-    table, named = extensions.wide(both, "outcome"), {"xlabel": "right", "ylabel": "wrong"}
+    table, named = layout.wide(both, "outcome"), {"xlabel": "right", "ylabel": "wrong"}
     axes = figures.crossed(table, "right", "wrong", **named, arrow=("SAT", "NIC"))
     drawn = {c.get_label(): c.lines[0].get_xydata().tolist() for c in axes.containers}
     assert drawn == {"SAT": [[50, 10]], "NIC": [[10, 20]]}

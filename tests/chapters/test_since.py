@@ -7,7 +7,7 @@ import pytest
 import relic
 from relic import paths
 from relic.chapters import since
-from relic.chapters.claims import headed
+from relic.chapters.layout import headed
 from relic.data.planted import planted_corpus
 from relic.judge.stats import shared
 from relic.records.tables import home, read_table

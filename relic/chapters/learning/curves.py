@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from relic.chapters.extensions import in_cells
+from relic.chapters.layout import in_cells
 from relic.chapters.learning.sensitivity import LINEAR, measure, texts
 from relic.chapters.thinning import complete_only
 from relic.data.corpus import Corpus

@@ -1,4 +1,4 @@
-"""Tables that the extensions share: several lic tables by name, compared split by split.
+"""Tables as pages show them: under the papers' heads, beside the papers, several lic tables compared.
 
 All start from runs (`relic.runs`) and lic tables (`relic.lic_table`): `{"all": lic, "unseen": lic}`.
 """
@@ -8,13 +8,37 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from relic.chapters.claims import HEADS, headed, worded
-from relic.judge.claims import Verdict, amplification
+from relic.judge.claims import SYMBOLS, Verdict, amplification
 from relic.judge.lic import estimates, intervals
 from relic.judge.stats import Estimate
+from relic.records.evidence import PAPERS
 
+HEADS = {"lic_model": "LIC_M", "lic_data": "LIC_D", "lic": "LIC", "n_test": "test captions"}
 Tables = dict[str, pd.DataFrame]  # lic tables by name
 Judge = Callable[[pd.DataFrame], Verdict]
+
+
+def headed(table: pd.DataFrame) -> pd.DataFrame:
+    """A table under the papers' names; seeds are names, test captions are whole."""
+    if "seed" in table:
+        table = table.assign(seed=table["seed"].astype(str))
+    if "n_test" in table:
+        table = table.assign(n_test=table["n_test"].round().astype("int64"))
+    return table.rename(columns=HEADS)
+
+
+def worded(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Verdicts, a row each, with `verdict` in a symbol and a word, and `difference` for the estimate."""
+    words = verdicts["word"].map(SYMBOLS) + " " + verdicts["word"]
+    return verdicts.assign(verdict=words).rename(columns={"estimate": "difference"})
+
+
+def beside_papers(table: pd.DataFrame, papers: pd.DataFrame, quantity: str = "lic") -> pd.DataFrame:
+    """Ours with its interval, and a column for each paper and classifier."""
+    names = papers["source"].map(PAPERS) + ", " + papers["classifier"]
+    wide = papers.assign(column=names).pivot(index="captioner", columns="column", values=quantity)
+    ours = table[["captioner", quantity, "low", "high"]].rename(columns={quantity: "ours"})
+    return ours.merge(wide[list(names.unique())], left_on="captioner", right_index=True)
 
 
 def change(lic: pd.DataFrame, base: pd.DataFrame, quantity: str = "lic") -> pd.DataFrame:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import relic
-from relic.chapters import extensions
+from relic.chapters import layout
 from relic.judge.stats import shared
 from relic.records.serve import Runs
 
@@ -48,9 +48,9 @@ def test_lic_by_vocabulary_shares_lic_m(vocabularies):
 
 
 def test_a_change_is_taken_split_by_split(vocabularies):
-    moved = extensions.change(vocabularies["none"], vocabularies["captioner's"])
+    moved = layout.change(vocabularies["none"], vocabularies["captioner's"])
     assert moved["change"].tolist() == [-2, -4]  # and not of the means alone
-    wide = extensions.side_by_side({"change, none": moved}, "change").iloc[0]
+    wide = layout.side_by_side({"change, none": moved}, "change").iloc[0]
     reach = 12.7062 * np.sqrt((1 / 2 + RHO) * 2)  # t of one degree; variance of -2, -4
     assert wide["change, none"] == -3
     assert wide["change, none high"] == pytest.approx(-3 + reach, abs=1e-3)
@@ -58,13 +58,13 @@ def test_a_change_is_taken_split_by_split(vocabularies):
 
 def test_a_change_needs_the_split_on_both_sides(vocabularies):
     one = vocabularies["none"].query("seed == 1")
-    assert extensions.change(one, vocabularies["captioner's"])["change"].tolist() == [-4]
+    assert layout.change(one, vocabularies["captioner's"])["change"].tolist() == [-4]
 
 
 def test_tables_stacked_and_side_by_side(vocabularies):
-    long = extensions.stacked(vocabularies, "vocabulary")
+    long = layout.stacked(vocabularies, "vocabulary")
     assert long[["vocabulary", "lic"]].to_numpy().tolist() == [["captioner's", 6.5], ["none", 3.5]]
-    wide = extensions.side_by_side(vocabularies)
+    wide = layout.side_by_side(vocabularies)
     assert wide[["captioner", "captioner's", "none"]].to_numpy().tolist() == [["OSCAR", 6.5, 3.5]]
 
 
@@ -76,7 +76,7 @@ def test_judged_says_who_decides():
             made(*rows, *(run("human", h, s, n) for n, h in human for s in range(3)))
         )
 
-    table = extensions.judged({"both": lic(44.0, 40.0), "one": lic(44.0, 55.0)})
+    table = layout.judged({"both": lic(44.0, 40.0), "one": lic(44.0, 55.0)})
     assert table["verdict"].tolist() == ["✓ supported", "✗ refuted"]
     assert table["rests on"].tolist() == ["OSCAR", "SAT"]
     assert table["surely"].tolist() == ["2 of 2", "1 of 2"]
@@ -88,7 +88,7 @@ def test_the_mean_of_folds_is_as_wide_as_its_captioners():
     model = [("sat", 0, 50.0), ("sat", 1, 52.0), ("oscar", 0, 60.0), ("oscar", 1, 56.0)]
     rows = [run("model", score, fold, name) for name, fold, score in model]
     rows += [run("human", 40.0, fold, name) for name, fold, _ in model]
-    found = extensions.mean_of_folds(relic.lic_table(made(*rows)))  # LIC 10, 12 and 20, 16
+    found = layout.mean_of_folds(relic.lic_table(made(*rows)))  # LIC 10, 12 and 20, 16
     factor = np.sqrt(1 / 2 + RHO)
     assert found.mean == 14.5
     assert found.error == pytest.approx(factor * (np.sqrt(2) + np.sqrt(8)) / 2)
@@ -101,3 +101,24 @@ def test_human_captions_under_three_vocabularies(executed):
     unknown = {way: page["shown"][way].str.count("<unk>").sum() for way in page["ways"].values()}
     assert unknown["captioner's"] > unknown["human-top-n"] > unknown["none"] == 0
     assert page["shown"]["none"].str.contains("genderword").any()
+
+
+def test_ours_stands_beside_each_paper():
+    ours = pd.DataFrame({"captioner": ["NIC", "mine"], "lic": [1.0, 2.0], "low": 0.0, "high": 3.0})
+    found = layout.beside_papers(ours, relic.papers("gender"))
+    assert found["captioner"].tolist() == ["NIC"]
+    assert found["Hirota et al. 2022, lstm"].tolist() == [3.7]
+
+
+def test_published_leads_of_the_equalizer():
+    verdicts = layout.worded(relic.judge_all(relic.spreadsheet("race")).query("claim == '4'"))
+    found = verdicts.iloc[0]
+    assert (found["difference"], found["low"], found["high"]) == pytest.approx(
+        (0.50, -1.67, 2.67), abs=0.006
+    )
+    assert found["verdict"] == "? undecided"
+
+
+def test_seeds_are_names_and_test_captions_whole():
+    found = layout.headed(pd.DataFrame({"seed": [1234], "lic": [1.5], "n_test": [233.8]}))
+    assert found.iloc[0].tolist() == ["1234", 1.5, 234]
