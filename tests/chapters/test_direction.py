@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import relic
-from relic.chapters import direction, figures
+from relic.chapters import direction, figures, layout
 from relic.chapters.direction import HUMAN, SILENT, named_class, naming, neutralised, words_of
 from relic.data.attribute import load_attribute
 from relic.data.corpus import Corpus
