@@ -2,8 +2,7 @@
 
 The prior P(g_y) is a language model's mean token probability of a caption: the sentence is wrapped in
 BOS and EOS; the mean runs over the probabilities of its tokens and of EOS, not over their logarithms.
-Encoders have `encode(texts)`, which gives vectors of length 1. Both kinds have a name, because a score
-that does not name its models means nothing: either moves it.
+Encoders give vectors of length 1. Both have a name, which a score tells, because either moves it.
 """
 
 import gzip
@@ -248,6 +247,8 @@ def read_vectors(file: Path, texts: Iterable[str]) -> dict[str, np.ndarray]:
     read = {".json": _read_json, ".bin": _read_binary}.get(file.suffix, _read_text)
     try:
         vectors = read(file, wanted)
+        if len({len(vector) for vector in vectors.values()}) > 1:
+            raise ValueError("vectors of several lengths")
     except (ValueError, EOFError, OSError) as error:
         raise RelicError(
             f"{file} cannot be read: {error}",
@@ -259,19 +260,14 @@ def read_vectors(file: Path, texts: Iterable[str]) -> dict[str, np.ndarray]:
 
 
 def _read_text(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:
-    vectors, width = {}, None
     opener = gzip.open if file.suffix == ".gz" else open
     with opener(file, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            word, *numbers = line.rstrip("\n ").split(" ")
-            if number == 1 and len(numbers) == 1:  # word2vec's and fastText's first line: sizes
-                continue
-            if word in wanted and word not in vectors:
-                width = width or len(numbers)
-                if len(numbers) != width:
-                    raise ValueError(f"line {number} has {len(numbers)} numbers, not {width}")
-                vectors[word] = np.array(numbers, dtype="float32")
-    return vectors
+        rows = enumerate(line.rstrip("\n ").split(" ") for line in lines)
+        return {
+            word: np.array(numbers, dtype="float32")
+            for at, (word, *numbers) in rows
+            if word in wanted and (at or len(numbers) > 1)  # the first line may hold two sizes
+        }
 
 
 def _read_json(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:

@@ -80,7 +80,9 @@ def _studies(corpus: Corpus, language_model: str, encoder: str, threshold: float
     prior = models.load_prior(language_model, corpus.human["caption"])
     studies = [tables.lic_study(corpus, threshold)]
     studies += [] if corpus.synthetic else [tables.karpathy_study(threshold)]
-    return [(study, prior, models.load_encoder(encoder, study.texts())) for study in studies]
+    texts = [pd.concat([*study.captions.values(), study.contexts["context"]]) for study in studies]
+    close = models.load_encoder(encoder, pd.concat(texts))
+    return [(study, prior, close) for study in studies]
 
 
 def record(*parts: str) -> list[str]:

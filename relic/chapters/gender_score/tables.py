@@ -51,10 +51,6 @@ class Study:
             for name, captions in self.captions.items()
         }
 
-    def texts(self) -> list[str]:
-        """Captions and contexts, for word vectors."""
-        return [*pd.concat(self.captions.values()), *self.contexts["context"]]
-
     def table(self, name: str, prior, encoder, **options) -> pd.DataFrame:
         """A table by its name in `TABLES`: the rows of each captioner, and what they rest on."""
         rows = [
