@@ -239,15 +239,15 @@ def calibration() -> dict:
     corpora = read_table("calibration", "intervals")
     held = candidates.held(corpora)
     ours = held[held["interval"] == candidates.OURS]
-    found = ours.query("size == 'race' and `class ratio` == '1 : 9' and gain == 0.5")["above"]
+    found = ours.query("size == 'race' and `class ratio` == '1 : 9' and gain == 0.5")["above 0"]
     true = corpora.query("ratio == 'race' and gain == 0.5")["true_lic"].mean()
     table = candidates.summary(held).set_index("interval")
     return {
         "corpora": len(corpora) // len(candidates.GAINS),
         "ours": _to(*table.loc[candidates.OURS, ["least", "greatest"]]),
         "former": _to(*table.loc[candidates.FORMER, ["least", "greatest"]]),
-        "falsely": 100 * ours.loc[ours["gain"] == 0, "above"].mean(),
-        "power": {"true": true, "found": f"{100 * found.mean():.0f} %"},
+        "falsely": ours.loc[ours["gain"] == 0, "above 0"].mean(),
+        "power": {"true": true, "found": f"{found.mean():.0f} %"},
     }
 
 
