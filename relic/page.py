@@ -18,6 +18,7 @@ from relic.numbers import count, number, span
 
 PAPER = "var(--pst-color-background, #fff)"  # what is white in a figure: the page's ground
 STARTED = time.time()  # when the kernel imported us: within a second of its start
+NEEDED = ("attributes", "classifiers", "sources")  # lists that a page has nothing to show without
 SHARED = "corpus attribute classifier seen seeds source".split()  # told once where rows share them
 
 
@@ -34,11 +35,11 @@ class Page:
         self.parameters = {key: notebook_globals[key] for key in annotated}
         for key, kind in annotated.items():
             value = self.parameters[key]
-            if not isinstance(value, (int, float) if kind is float else kind):
-                example = (
-                    f"papermill -y '{key}: [...]'" if kind is list else f"papermill -p {key} ..."
-                )
-                raise RelicError(f"{key} = {value!r}", expected=f"a {kind.__name__}: {example}")
+            fits = isinstance(value, (int, float) if kind is float else kind)
+            if not fits or (key in NEEDED and not value):
+                example = f"-y '{key}: [...]'" if kind is list else f"-p {key} ..."
+                expected = f"a {kind.__name__}, not empty: papermill {example}"
+                raise RelicError(f"{key} = {value!r}", expected=expected)
 
     def numbered(self, kind: str, caption: str) -> str:
         """A caption with its number: figures and tables are counted by page, "Table 20.3"."""

@@ -1,6 +1,7 @@
 """What is in a corpus: the tables of the data card. Each function takes one corpus, returns a tidy frame."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import pandas as pd
 from sklearn.metrics import cohen_kappa_score
 
 from relic import paths
-from relic.chapters.thinning import thinning
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.data.load import load_corpus
 from relic.errors import RelicError
+from relic.judge.stats import estimate, shared
+from relic.measure.splits import PAPER_SEEDS
 from relic.measure.text import masked_captions, tokenize
+from relic.records.serve import runs
 from relic.records.tables import read_table, write_record
 
 RECORD = "data"  # the tables of the real captions, kept in results/
@@ -122,6 +125,42 @@ def _votes(file: Path) -> pd.Series:
         mend = "relic data fetch DIR --replace"
         raise RelicError(f"{file}: {error}", expected="columns id, label", mend=mend) from error
     return votes.fillna({"label": "none"}).groupby("id")["label"].first()
+
+
+def complete_only(corpus: Corpus) -> tuple[Corpus, pd.Series]:
+    """The corpus on images of complete sources, and the depths of all others."""
+    by_source = corpus.human.groupby("source")["image_id"].agg(lambda ids: ids.value_counts().min())
+    complete = by_source.index[by_source == HUMAN_CAPTIONS]
+    kept = corpus.human["source"].isin(complete)
+    others = corpus.depth.drop(corpus.human.loc[kept, "image_id"].unique(), errors="ignore")
+    return replace(corpus, human=corpus.human[kept].reset_index(drop=True), reload=None), others
+
+
+def thinned(corpus: Corpus, depths: pd.Series, seed: int = 0) -> Corpus:
+    """Each image keeps its first captions, as many as a depth drawn from `depths`."""
+    drawn = np.random.default_rng(seed).choice(depths.to_numpy(), size=len(corpus.covered))
+    depth = pd.Series(drawn, index=corpus.covered)
+    kept = corpus.human["caption_index"] < corpus.human["image_id"].map(depth)
+    return replace(corpus, human=corpus.human[kept].reset_index(drop=True), reload=None)
+
+
+def thinning(corpus: Corpus, seeds: Sequence[int] = PAPER_SEEDS) -> pd.DataFrame:
+    """What fewer human captions an image do to LIC_D (linear): with all five, thinned, the difference.
+
+    Part of the human captions comes from a file with one to five an image. The images of the complete
+    files keep as many as an image of that file has; images, splits and classifier stay.
+    """
+    full, depths = complete_only(corpus)
+    thin = thinned(full, depths)
+    human = [runs(each, seeds=seeds, sides=["human"]).frame for each in (full, thin)]
+    five, fewer = (each.pivot_table("score", "seed", "captioner") for each in human)
+    table = pd.DataFrame({"classifier": "linear", "five": five.mean(), "thinned": fewer.mean()})
+    apart, rho = fewer - five, shared(corpus.attribute.ratio)
+    ends = [estimate(apart[name], rho).interval() for name in table.index]
+    table[["difference", "low", "high"]] = ends
+    table = table.assign(seeds=len(seeds), images=len(full.covered))
+    table["captions an image"] = float(thin.depth.mean())
+    return table.loc[full.captioners].reset_index()
 
 
 COUNTED = {

@@ -1,6 +1,5 @@
 """What a data directory holds, what it lacks, and what that disables."""
 
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -39,27 +38,6 @@ DISABLES = {  # what an absent file or directory costs, by the beginning of its 
 }
 
 
-@dataclass
-class AttributeReport:
-    """One attribute: images, labels, human captions, captioners."""
-
-    attribute: str
-    images: int = 0
-    labels: dict[str, int] = field(default_factory=dict)
-    expected: dict[str, int] = field(default_factory=dict)
-    with_human_captions: int = 0
-    with_human_captions_by_label: dict[str, int] = field(default_factory=dict)
-    with_fewer_than_five: int = 0
-    captioners: list[str] = field(default_factory=list)
-    missing_captioners: list[str] = field(default_factory=list)
-    error: str = ""
-
-    @property
-    def as_expected(self) -> bool:
-        """Do the label counts equal the papers'?"""
-        return self.labels == self.expected
-
-
 def check(directory: Path) -> SimpleNamespace:
     """Read everything once and compare it with upstream's manifest and the papers' counts.
 
@@ -89,22 +67,24 @@ def check(directory: Path) -> SimpleNamespace:
     )
 
 
-def _attribute(directory: Path, name: str) -> AttributeReport:
+def _attribute(directory: Path, name: str) -> SimpleNamespace:
+    """One attribute: images, labels beside the papers', human captions, captioners."""
     known = [files["name"] for files in captioner_files().values() if name in files]
-    report = AttributeReport(name, expected=EXPECTED[name], missing_captioners=known)
+    report = {"attribute": name, "images": 0, "labels": {}, "expected": EXPECTED[name], "error": ""}
+    report |= {"with_human_captions": 0, "with_human_captions_by_label": {}}
+    report |= {"with_fewer_than_five": 0, "captioners": [], "missing_captioners": known}
     try:
         corpus = load_real(directory, name)
+        found = [corpus.display_names[key] for key in corpus.captioners]
+        report |= {"images": len(corpus.labels), "labels": corpus.label_counts()}
+        report["with_human_captions"] = len(corpus.covered)
+        report["with_human_captions_by_label"] = corpus.label_counts(corpus.covered)
+        report["with_fewer_than_five"] = int((corpus.depth < HUMAN_CAPTIONS).sum())
+        report |= {"captioners": found, "missing_captioners": [n for n in known if n not in found]}
     except RelicError as error:
         absent = error.found.endswith(f"labelled with {name}")
-        return replace(report, error="" if absent else str(error))
-    captioners = [corpus.display_names[key] for key in corpus.captioners]
-    report.images, report.labels = len(corpus.labels), corpus.label_counts()
-    report.with_human_captions = len(corpus.covered)
-    report.with_human_captions_by_label = corpus.label_counts(corpus.covered)
-    report.with_fewer_than_five = int((corpus.depth < HUMAN_CAPTIONS).sum())
-    report.captioners = captioners
-    report.missing_captioners = [name for name in known if name not in captioners]
-    return report
+        report["error"] = "" if absent else str(error)
+    return SimpleNamespace(**report)
 
 
 def disabled(path: str) -> str:

@@ -84,11 +84,12 @@ def progress(declared: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     known = declared.assign(recorded=[run in there for run in asked(declared)])
     table = known.groupby(["grid", "attribute"], sort=False)["recorded"]
     table = table.agg(recorded="sum", of="size").reset_index()
-    table.insert(2, "state", list(map(_state, table["recorded"], table["of"])))
+    table.insert(2, "state", list(map(state, table["recorded"], table["of"])))
     return table
 
 
-def _state(recorded: int, wanted: int) -> str:
+def state(recorded: int, wanted: int) -> str:
+    """How far a grid is recorded, in a word."""
     if recorded == wanted:
         return "✓ complete"
     return "part" if recorded else "not run"
@@ -104,13 +105,3 @@ def grid_runs(load: Callable[[str, str], Corpus], name: str, directory=paths.RES
     rows = chosen[UNCHANGED].to_dict("records")
     runs = [describe(load(run.pop("corpus"), run.pop("attribute")), **run) for run in rows]
     return list(dict.fromkeys(runs))
-
-
-def by_grid(table: pd.DataFrame) -> pd.DataFrame:
-    """Progress as a reader wants it: a row a grid, an attribute a column."""
-    counts = table["recorded"].map("{:,}".format) + table["of"].map(" of {:,}".format)
-    wide = table.assign(runs=counts).pivot(index="grid", columns="attribute", values="runs")
-    sums = table.groupby("grid", sort=False)[["recorded", "of"]].sum()
-    wide = wide.reindex(sums.index)[table["attribute"].unique()]
-    wide.insert(0, "state", list(map(_state, sums["recorded"], sums["of"])))
-    return wide.reset_index()

@@ -1,11 +1,11 @@
-"""relic.chapters.thinning: images with five captions, thinned to the depth of others."""
+"""relic.chapters.datacard: images with five captions, thinned to the depth of others."""
 
 from dataclasses import replace
 
 import pandas as pd
 import pytest
 
-from relic.chapters.thinning import complete_only, thinned, thinning
+from relic.chapters.datacard import complete_only, thinned, thinning
 from relic.data.attribute import load_attribute
 from relic.data.corpus import Corpus
 from relic.data.planted import CAPTIONERS, planted_corpus

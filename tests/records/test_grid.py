@@ -55,7 +55,6 @@ def test_missing_partial_and_outside(tmp_path):
     table = declared.progress(both, frame(nic, sat, sat | {"seed": 12}))
     assert table["state"].tolist() == ["✓ complete", "part"]
     assert table[["recorded", "of"]].to_numpy().tolist() == [[2, 2], [1, 2]]
-    assert declared.by_grid(table)["gender"].tolist() == ["2 of 2", "1 of 2"]
     assert declared.progress(both[both["grid"] == "some"], frame(nic))["state"].tolist() == [
         "not run"
     ]

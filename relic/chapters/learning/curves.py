@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from relic.chapters.datacard import complete_only
 from relic.chapters.layout import in_cells
 from relic.chapters.learning.sensitivity import LINEAR, measure, texts
-from relic.chapters.thinning import complete_only
 from relic.data.corpus import Corpus
 from relic.data.load import load_corpus
 from relic.judge.lic import lic_table, mean_over_captioners
