@@ -9,7 +9,7 @@ from itertools import chain
 import pandas as pd
 
 from relic.auditing.inputs import Audited
-from relic.chapters.learning.sensitivity import cut, lic_of, masked, telling_objects, texts
+from relic.chapters.learning import cut, lic_of, masked, telling_objects, texts
 from relic.chapters.objects import object_names
 from relic.judge.stats import estimate, shared
 from relic.measure.runs import Store

@@ -13,10 +13,9 @@ import yaml
 
 import relic
 from relic import paths
-from relic.chapters import since
+from relic.chapters import learning, scores, since
 from relic.chapters.calibration import intervals as candidates
 from relic.chapters.layout import HEADS, change, mean_of_folds
-from relic.chapters.learning import curves, scores
 from relic.data.captioners import corpus_name
 from relic.judge import stats
 from relic.judge.claims import PAIRS, SUPPORTED, SYMBOLS
@@ -175,7 +174,7 @@ def tuned(attribute: str) -> stats.Estimate:
 def curve(attribute: str) -> dict:
     """Mean LIC at the smallest and at the largest training set of the learning curves."""
     kept = read_table("learning", "curves").query("attribute == @attribute and captions == 1")
-    means = curves.mean_curve(curves.by_size(kept[kept["images"] == curves.EVERY]))
+    means = learning.mean_curve(learning.by_size(kept[kept["images"] == learning.EVERY]))
     lic = means.set_index("training images")[["difference", "difference low", "difference high"]]
     ends = {"few": 0, "all": -1}
     return {n: {"images": lic.index[at], "lic": tuple(lic.iloc[at])} for n, at in ends.items()}

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import cohen_kappa_score
 
 from relic import paths
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
@@ -103,6 +102,10 @@ def annotator_agreement(directory: Path) -> pd.DataFrame:
     Pairs are pooled over annotators. κ is symmetric, so who is first in a pair changes nothing
     but the margins; annotators are taken in the order of their files.
     """
+    from sklearn.metrics import (
+        cohen_kappa_score,  # late: an audit, which needs none, imports this module
+    )
+
     files = sorted(Path(directory, "age_annotations").glob("annotations_person*.csv"))
     votes = pd.DataFrame({file.stem: _votes(file) for file in files})  # a column an annotator
     several = int((votes.count(axis=1) >= 2).sum())

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from relic.chapters.learning.scores import FLOOR
+from relic.chapters.scores import FLOOR
 from relic.data.captioners import display_names, in_order
 from relic.records.evidence import PAPERS
 

@@ -9,8 +9,8 @@ from relic.chapters.accuracy import METRICS, accuracy
 from relic.chapters.datacard import label_counts
 from relic.chapters.direction import SILENT, gather, naming
 from relic.chapters.layout import headed
-from relic.chapters.learning.scores import all_scores
-from relic.chapters.learning.sensitivity import length_matched, objects_masked
+from relic.chapters.learning import length_matched, objects_masked
+from relic.chapters.scores import all_scores
 from relic.data.captioners import captioners_of, image_sets, registry
 from relic.data.load import load_corpus
 from relic.judge.lic import KIND, estimates, intervals, lic_table, shared_by

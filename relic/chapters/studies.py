@@ -7,8 +7,8 @@ from itertools import product
 import pandas as pd
 from tqdm import tqdm
 
+from relic.chapters import learning
 from relic.chapters.calibration import grid, intervals
-from relic.chapters.learning import curves, sensitivity
 from relic.data.captioners import captioner_files
 from relic.data.corpus import Corpus
 from relic.data.load import GET
@@ -20,9 +20,9 @@ from relic.records.tables import home, read_table, write_record
 
 ATTRIBUTES = ("gender", "race")
 MEASURES = {
-    "curves": curves.curve,
-    "length": sensitivity.length_matched,
-    "objects": sensitivity.objects_masked,
+    "curves": learning.curve,
+    "length": learning.length_matched,
+    "objects": learning.objects_masked,
 }
 
 
@@ -35,7 +35,7 @@ def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = ""
         raise RelicError(f"corpora {corpora}, images {images}", expected="whole numbers from 0")
     captioners, synthetic = captioner_files(), grid.wanted(corpora, images, classifier)
     fifths = product(ATTRIBUTES, captioners, range(corpora or intervals.PARTITIONS))
-    sized = [(*which, key) for which, key in product(curves.SIZES, captioners)]
+    sized = [(*which, key) for which, key in product(learning.SIZES, captioners)]
     names = [about["name"] for about in captioners.values()]
     changed = (["attribute", "captioner"], product(ATTRIBUTES, names), partial(_changed, what))
     studies = {  # record, keys, values of the keys that are wanted, what measures them
@@ -63,13 +63,13 @@ def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = ""
 
 
 def _curve(images: str, attribute: str, captioner: str) -> pd.DataFrame:
-    corpus, sizes = curves.real(attribute, images), curves.SIZES[images, attribute]
-    return curves.curve(corpus, [captioner], sizes=sizes).assign(images=images)
+    corpus, sizes = learning.real(attribute, images), learning.SIZES[images, attribute]
+    return learning.curve(corpus, [captioner], sizes=sizes).assign(images=images)
 
 
 def _changed(part: str, attribute: str, name: str) -> pd.DataFrame:
     keys = {about["name"]: key for key, about in captioner_files().items()}
-    return MEASURES[part](curves.real(attribute), [keys[name]])
+    return MEASURES[part](learning.real(attribute), [keys[name]])
 
 
 def serve(part: str, corpus: AnyCorpus, seeds: Iterable[int] = PAPER_SEEDS) -> pd.DataFrame:

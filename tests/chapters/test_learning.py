@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relic.chapters import studies
-from relic.chapters.learning import curves, scores, sensitivity
+from relic.chapters import learning, scores, studies
 from relic.chapters.objects import without_objects
 from relic.data.attribute import load_attribute
 from relic.data.planted import planted_corpus
@@ -23,8 +22,8 @@ def corpus():
 
 
 def test_a_fit_on_rows_is_the_linear_classifier(corpus):
-    read = sensitivity.texts(corpus, "planted_some")
-    found = sensitivity.measure(corpus, "planted_some", read, seeds=[12]).set_index("side")
+    read = learning.texts(corpus, "planted_some")
+    found = learning.measure(corpus, "planted_some", read, seeds=[12]).set_index("side")
     runs = [train(corpus, "planted_some", seed=12)]
     runs += [
         train(corpus, "planted_some", seed=12, side="human", caption_index=k) for k in range(5)
@@ -36,8 +35,8 @@ def test_a_fit_on_rows_is_the_linear_classifier(corpus):
 
 
 def test_smaller_training_sets_lie_in_larger_ones_and_are_balanced(corpus):
-    found = sensitivity.measure(
-        corpus, "planted_some", sensitivity.texts(corpus, "planted_some"), [0], sizes=(200, 300, 1)
+    found = learning.measure(
+        corpus, "planted_some", learning.texts(corpus, "planted_some"), [0], sizes=(200, 300, 1)
     )
     sizes = found.groupby("side")["n_train"].apply(list)["model"]
     assert sizes[:2] == [200, 300]
@@ -50,7 +49,7 @@ def test_captions_are_cut_where_the_shorter_ends():
         "model": [pd.Series({1: "a b c", 2: "a"}, dtype=object)],
         "human": [pd.Series({1: "d e", 2: "f g h"}, dtype=object)],
     }
-    cut = sensitivity.cut(read)
+    cut = learning.cut(read)
     assert cut["model"][0].tolist() == ["a b", "a"]
     assert cut["human"][0].tolist() == ["d e", "f"]
 
@@ -61,12 +60,12 @@ def test_a_phrase_becomes_one_mask_and_other_objects_stay():
 
 
 def test_masking_objects_changes_texts_and_keeps_the_rest(corpus):
-    found = sensitivity.objects_masked(corpus, ["planted_some"], [0], objects=["dog"])
-    assert found["masked"].tolist() == [sensitivity.NOTHING, sensitivity.OBJECTS, "dog"]
+    found = learning.objects_masked(corpus, ["planted_some"], [0], objects=["dog"])
+    assert found["masked"].tolist() == [learning.NOTHING, learning.OBJECTS, "dog"]
     plain = found.set_index("masked")["lic"]
-    read = sensitivity.texts(corpus, "planted_some")
-    rows = sensitivity.measure(corpus, "planted_some", read, [0]).set_index("side")["score"]
-    assert plain[sensitivity.NOTHING] == pytest.approx(rows["model"] - rows["human"])
+    read = learning.texts(corpus, "planted_some")
+    rows = learning.measure(corpus, "planted_some", read, [0]).set_index("side")["score"]
+    assert plain[learning.NOTHING] == pytest.approx(rows["model"] - rows["human"])
 
 
 def test_the_most_telling_object_comes_first(corpus):
@@ -75,7 +74,7 @@ def test_the_most_telling_object_comes_first(corpus):
     human = pd.DataFrame({"image_id": ids, "caption_index": 0, "caption": said, "source": "hand"})
     from dataclasses import replace
 
-    told = sensitivity.telling_objects(replace(corpus, human=human), 2)
+    told = learning.telling_objects(replace(corpus, human=human), 2)
     assert set(told) == {"dog", "cat"}
 
 
@@ -86,24 +85,24 @@ def _lic(value) -> pd.DataFrame:
 
 
 def test_a_curve_of_a_form_is_extrapolated_exactly_by_that_form():
-    tables = curves.beyond(_lic(lambda n: 2 + 30 / np.sqrt(n)), np.inf)
+    tables = learning.beyond(_lic(lambda n: 2 + 30 / np.sqrt(n)), np.inf)
     assert tables["1/√n"]["lic"].to_numpy() == pytest.approx([2, 2.01, 2.02])  # split by split
     assert "log n" not in tables
     measured = 9 - np.log(800) + 0.01
-    back = curves.beyond(_lic(lambda n: 9 - np.log(n)), 800, upto=400)
+    back = learning.beyond(_lic(lambda n: 9 - np.log(n)), 800, upto=400)
     assert back["log n"]["lic"].mean() == pytest.approx(measured)
     assert back["1/n"]["lic"].mean() > measured + 0.1
 
 
 def test_more_training_images_are_a_curve_by_captioner_and_score(corpus):
-    read = sensitivity.texts(corpus, "planted_some")
-    found = sensitivity.measure(corpus, "planted_some", read, [0, 12], sizes=(200, 1))
+    read = learning.texts(corpus, "planted_some")
+    found = learning.measure(corpus, "planted_some", read, [0, 12], sizes=(200, 1))
     found = found.assign(images="all", captions=1)
     for of in ("score", "auc", "bits"):
-        table = curves.by_size(found, of)
+        table = learning.by_size(found, of)
         assert table.groupby("n_train").size().tolist() == [2, 2]
         assert (table["lic"] == table["lic_model"] - table["lic_data"]).all()
-    means = curves.mean_curve(curves.by_size(found))
+    means = learning.mean_curve(learning.by_size(found))
     assert means["difference"].tolist() == pytest.approx(
         (means["generated"] - means["human"]).tolist()
     )
@@ -119,7 +118,7 @@ def test_the_papers_lic_falls_as_lic_d_rises_in_hirota():
 def _runs(rows) -> pd.DataFrame:
     """Runs of one captioner: seed, side, score, auc, log-loss."""
     frame = pd.DataFrame(rows, columns=["seed", "side", "score", "auc", "log_loss"])
-    return frame.assign(corpus="hand", attribute="gender", captioner="one", caption_index=0, n_test=9, **sensitivity.LINEAR)  # fmt: skip
+    return frame.assign(corpus="hand", attribute="gender", captioner="one", caption_index=0, n_test=9, **learning.LINEAR)  # fmt: skip
 
 
 def test_proper_scores_stand_beside_lic_in_percent():
@@ -153,7 +152,7 @@ def test_the_record_serves_what_is_asked_for_or_says_what_is_missing():
 def test_recorded_curves_end_at_the_recorded_lic():
     """The largest training set is that of the recorded runs: the same LIC."""
     for attribute in studies.ATTRIBUTES:
-        curve = curves.by_size(
+        curve = learning.by_size(
             read_table("learning", "curves").query(
                 "attribute == @attribute and images == 'all' and captions == 1"
             )

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from relic.chapters.learning.scores import PARTS
-from relic.chapters.learning.sensitivity import AS_WRITTEN, SAME, shortened
+from relic.chapters.learning import AS_WRITTEN, SAME, shortened
+from relic.chapters.scores import PARTS
 from relic.data.planted import PlantedCaptioner, PlantedCorpus, channel, planted_corpus
 from relic.errors import RelicError
 from relic.judge.lic import lic_table

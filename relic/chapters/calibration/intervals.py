@@ -19,7 +19,7 @@ import pandas as pd
 from scipy.special import stdtrit
 from scipy.stats import binomtest
 
-from relic.chapters.learning.curves import real
+from relic.chapters.learning import real
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.data.planted import CAPTIONERS, planted_corpus
 from relic.judge.stats import NADEAU_BENGIO, shared
