@@ -18,7 +18,7 @@ from relic.numbers import count, number, span
 
 PAPER = "var(--pst-color-background, #fff)"  # what is white in a figure: the page's ground
 STARTED = time.time()  # when the kernel imported us: within a second of its start
-NEEDED = ("attributes", "classifiers", "sources")  # lists that a page has nothing to show without
+NEEDED = ("attributes", "sources")  # lists that a page has nothing to show without
 SHARED = "corpus attribute classifier seen seeds source".split()  # told once where rows share them
 
 

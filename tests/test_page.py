@@ -279,3 +279,9 @@ def test_a_parameter_of_another_type_is_refused_by_name(value, kind, fine):
     with pytest.raises(RelicError, match=f"seeds = {value!r}") as error:
         Page("20_x", notebook)
     assert kind.__name__ in error.value.expected
+
+
+def test_an_empty_list_of_attributes_is_refused_by_name():
+    with pytest.raises(RelicError, match=r"attributes = \[\]"):
+        Page("20_claim2", {"__annotations__": {"attributes": list}, "attributes": []})
+    Page("20_claim2", {"__annotations__": {"seeds": list}, "seeds": []})  # empty: all recorded
