@@ -195,12 +195,11 @@ def audited_corpus(inputs: Inputs) -> Corpus:
 
 def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Table]:
     """From the files given; what is not given, from COCO's captions in the data directory."""
-    tables = (
-        {"labels": readers.read_labels(inputs.labels, about, inputs.classes)}
-        if inputs.labels
-        else {}
-    )
-    tables |= {HUMAN: readers.read_human(inputs.human)} if inputs.human else {}
+    tables = {}
+    if inputs.labels:
+        tables["labels"] = readers.read_labels(inputs.labels, about, inputs.classes)
+    if inputs.human:
+        tables[HUMAN] = readers.read_human(inputs.human)
     if inputs.labels:
         return tables
     if not inputs.data or about.name not in known_attributes():
@@ -224,10 +223,8 @@ def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Table]:
 
 def attribute_of(inputs: Inputs) -> Attribute:
     """The attribute by name or YAML file; a new one from its two classes and its masked words."""
-    name, own = (
-        inputs.attribute,
-        readers.read_words(inputs.masked_words) if inputs.masked_words else None,
-    )
+    name = inputs.attribute
+    own = readers.read_words(inputs.masked_words) if inputs.masked_words else None
     also = frozenset(word for each in inputs.also_mask for word in each.lower().split())
     if name in known_attributes() or name.endswith((".yml", ".yaml")):
         about = readers.with_classes(load_attribute(name), inputs.classes)
