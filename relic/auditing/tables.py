@@ -200,7 +200,7 @@ def _image_id(value) -> int | str | None:
 def read_table(file: str | Path, value: str = "caption") -> Table:
     """The rows of a file; in a dict id → something, `value` names the something."""
     table, found = read_values(file)
-    if isinstance(found, str):
+    if isinstance(found, str) and table.kind != "pickle":
         _fill_from_csv(table, found)
     else:
         _fill(table, _records(table, found, value))

@@ -128,6 +128,7 @@ VALUES = st.recursive(
 @given(role=st.sampled_from(ROLES), value=VALUES, pickled=st.booleans())
 @example(role="human", value={"images": {"7": ["a"]}}, pickled=False)
 @example(role="captions", value=[{"image_id": 7, "caption": "a"}, {3: 4}], pickled=True)
+@example(role="captions", value="", pickled=True)
 def test_any_json_value_and_pickle(tmp_path, role, value, pickled):
     file = tmp_path / "any"
     file.write_bytes(pickle.dumps(value) if pickled else json.dumps(value).encode())
