@@ -19,7 +19,6 @@ from relic.measure.classifiers.base import TextForm
 from relic.measure.inputs import Reading, read_captions
 from relic.measure.text import UNKNOWN
 
-SCALE = paths.PACKAGE / "auditing" / "scale.csv"
 MOST = 20_000  # images that words and misgendering are counted on; drawn where there are more
 DESCRIBED = 2500  # images that accuracy is measured on: METEOR takes half an audit's time
 DRAWS = 500  # of intervals of misnaming and accuracy
@@ -196,7 +195,7 @@ def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
 
 def recorded(audited: Audited) -> pd.DataFrame:
     """Recorded LIC of the papers' captioners on COCO val 2014, linear, for a sense of size."""
-    table, synthetic = pd.read_csv(SCALE), audited.corpus.synthetic
+    table, synthetic = pd.read_csv(paths.SCALE), audited.corpus.synthetic
     return table[(table["attribute"] == audited.corpus.attribute.name) & (not synthetic)]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from relic import paths
 from relic.data.attribute import known_attributes
 from relic.data.corpus import Corpus
 from relic.data.load import corpus_choice, real_directory
@@ -99,10 +100,9 @@ def record() -> None:
     Numbers only, on all and on unseen test captions.
     """
     from relic.auditing.audit import audit
-    from relic.auditing.details import SCALE
     from relic.records.tables import write_record
 
-    scale().to_csv(SCALE, index=False)
+    scale().to_csv(paths.SCALE, index=False)
     if not tutorial_files():
         raise RelicError(
             "not all files of the tutorial's audit are there",

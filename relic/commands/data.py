@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from relic import paths
 from relic.commands.options import AttributeOption, CaptionerOption, CorpusOption, ImagesOption
 from relic.errors import RelicError
 
@@ -60,7 +61,6 @@ def check(
 
     Exit status 1 when nothing is usable or a file is broken.
     """
-    from relic import paths
     from relic.data.check import check as check_files
 
     directory = directory or paths.real_data()
@@ -88,5 +88,5 @@ def as_text(report) -> str:
     values = {"report": report, "lists": lists, "number": number, "five": HUMAN_CAPTIONS}
     values["found"] = any(a.images for a in report.attributes) or report.coco
     values["counts"] = lambda labels: ", ".join(f"{name} {n:,}" for name, n in labels.items())
-    text = Path(__file__).with_name("check.txt").read_text(encoding="utf-8")
+    text = paths.DATA_CHECK.read_text(encoding="utf-8")
     return Template(text, trim_blocks=True).render(values).rstrip("\n")

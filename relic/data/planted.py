@@ -22,13 +22,13 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from itertools import product
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import yaml
 
+from relic import paths
 from relic.data.attribute import known_attributes, load_attribute
 from relic.data.corpus import HUMAN_CAPTIONS, PADDING, UNKNOWN, Corpus
 from relic.errors import RelicError
@@ -44,7 +44,7 @@ PAD = ""  # stands for a phrase that is not said
 @cache
 def lexicon() -> dict:
     """The words and tilts of `lexicon.yml`."""
-    return yaml.safe_load(Path(__file__).with_name("lexicon.yml").read_text(encoding="utf-8"))
+    return yaml.safe_load(paths.LEXICON.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ import pytest
 import yaml
 
 import relic
+from relic import paths
 from relic.auditing.audit import Audit, audit
 from relic.auditing.checks import checks
-from relic.auditing.details import SCALE, caption_accuracy, cautions, telling_words
+from relic.auditing.details import caption_accuracy, cautions, telling_words
 from relic.auditing.examples import example_files, export, scale
 from relic.auditing.inputs import Inputs, attribute_of, audited, own_words
 from relic.auditing.measure import MARKS, Choices, measure, verdict
@@ -453,5 +454,5 @@ def test_grouped_splits_are_ten_folds_by_default(tmp_path):
 
 
 def test_the_scale_that_the_package_carries_is_the_record():
-    kept = pd.read_csv(SCALE)
+    kept = pd.read_csv(paths.SCALE)
     pd.testing.assert_frame_equal(kept, scale().reset_index(drop=True), atol=1e-3)
