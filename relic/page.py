@@ -89,11 +89,15 @@ class Page:
         An estimate is written with its interval. A figure or table is HTML, and stands here as it is.
         """
         given = written({group: values}, decimals)
-        flat = pd.json_normalize(given, sep=".").iloc[0].rename_axis("name").rename("value")
-        made = flat.str.startswith("<")
-        self.table(flat[~made].reset_index(), group, f"Numbers of the group {group}.")
-        for block in flat[made]:
+        flat = pd.json_normalize(given, sep=".").iloc[0]
+        blocks = flat[flat.str.startswith("<")]
+        for block in blocks:
             self.html(block)
+        flat = flat.drop(blocks.index)
+        if len(flat):  # a column each group, a row each name
+            flat.index = pd.MultiIndex.from_tuples(n.rsplit(".", 1)[::-1] for n in flat.index)
+            table = flat.unstack(sort=False).rename_axis("name").reset_index()
+            self.table(table, group, f"Numbers of the group {group}.")
         display({GIVEN: given}, raw=True)
 
     def provenance(self, *corpora) -> None:
