@@ -132,6 +132,7 @@ def table_html(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) 
     said = ", ".join(text for text in each if text not in caption)
     data = base64.b64encode(frame.to_csv(index=False).encode()).decode()
     shown, kinds = cells(frame.drop(columns=shared), decimals)
+    shown = shown.replace(r"^([✓✗?]) ", "\\1\u00a0", regex=True)  # a mark stays with its word
     head = "".join(f'<th scope="col" class="{k}">{_text(c)}</th>' for c, k in kinds.items())
     cell = '<td class="{}">{}</td>'.format
     lines = [map(cell, kinds.values(), map(_text, row)) for row in shown.itertuples(index=False)]
