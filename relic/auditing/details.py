@@ -153,8 +153,8 @@ def naming(audited: Audited) -> pd.DataFrame:
     sets = {name: [corpus.captions(name).loc[images]] for name in corpus.captioners}
     said = [corpus.human_captions(k).loc[images] for k in range(audited.captions_an_image)]
     sets |= {HUMAN: said} if said else {}
-    captions = direction.Captions(corpus, images, corpus.labels.loc[images].to_numpy(), sets)
-    found = direction.naming(captions, image_draws(len(images), DRAWS))
+    captions = direction.Captions(corpus, corpus.labels.loc[images].to_numpy(), sets)
+    found = direction.naming(captions, DRAWS)
     found = found[found["outcome"].isin(OUTCOMES) & ~found["label"].isin(["gap", "all"])]
     keys = ["captioner", "label"]
     wide = found.pivot(index=keys, columns="outcome", values="value")

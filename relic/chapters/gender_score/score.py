@@ -143,17 +143,22 @@ def ratio_to_men(men, women):
     return share if share.ndim else float(share)
 
 
-def contexts(objects: pd.DataFrame, *, threshold: float = THRESHOLD) -> pd.DataFrame:
-    """One context an image: `context` (its surest labels) and `confidence` (their mean probability).
+def surest(objects: pd.DataFrame, threshold: float, *, by: str) -> pd.DataFrame:
+    """The `TOP` surest labels of each image, or by whom they were seen.
 
     Person and gender words are taken out of the labels: an object `man` would state what is asked.
     Objects below `threshold`, and labels of which nothing is left, do not count.
     """
     kept = objects[objects["probability"] >= threshold]
     kept = kept.assign(label=kept["label"].map(without_persons))
-    order = {"by": ["image_id", "probability", "label"], "ascending": [True, False, True]}
-    kept = kept[kept["label"] != ""].sort_values(**order).drop_duplicates(["image_id", "label"])
-    images = kept.groupby("image_id").head(TOP).groupby("image_id")
+    order = {"by": [by, "probability", "label"], "ascending": [True, False, True]}
+    kept = kept[kept["label"] != ""].sort_values(**order).drop_duplicates([by, "label"])
+    return kept.groupby(by).head(TOP)
+
+
+def contexts(objects: pd.DataFrame, *, threshold: float = THRESHOLD) -> pd.DataFrame:
+    """One context an image: `context` (its surest labels) and `confidence` (their mean probability)."""
+    images = surest(objects, threshold, by="image_id").groupby("image_id")
     return images.agg(context=("label", " ".join), confidence=("probability", "mean"))
 
 
@@ -174,26 +179,25 @@ def score_captions(captions: pd.Series, contexts: pd.DataFrame, prior, encoder) 
     for person in PERSONS:
         about = texts.map(lambda text, person=person: with_person(text, person))
         forms[f"_{person}"] = about.where(genders.isin(PERSONS), "")
-    everything = [text for form in forms.values() for text in form]
-    priors = prior.probabilities(everything).reshape(len(forms), -1)
-    close = similarity(encoder, everything, list(seen["context"]) * len(forms))
+    every = np.array(list(forms.values()), dtype=object)  # a row a form
+    some, seen_in = every != "", np.tile(seen["context"], (len(forms), 1))
+    distinct, at = np.unique(every[some], return_inverse=True)
+    priors, close = np.full((2, *every.shape), np.nan)
+    priors[some] = prior.probabilities(distinct)[at]
+    close[some] = similarity(encoder, every[some], seen_in[some])
     frame = pd.DataFrame({"gender": genders, "confidence": seen["confidence"].to_numpy()})
-    for suffix, p, s in zip(forms, priors, close.reshape(len(forms), -1), strict=True):
+    for suffix, p, s in zip(forms, priors, close, strict=True):
         frame[f"prior{suffix}"], frame[f"similarity{suffix}"] = p, s
         frame[f"score{suffix}"] = belief_revision(p, s, frame["confidence"])
     return frame
 
 
 def similarity(encoder, texts: Iterable[str], others: Iterable[str]) -> np.ndarray:
-    """Cosines of texts with others, pair by pair; NaN where a text is empty or unknown."""
+    """Cosines of texts with others, pair by pair; NaN where the encoder knows no word of a text."""
     pairs = list(zip(texts, others, strict=True))
-    distinct = [text for text in dict.fromkeys(t for pair in pairs for t in pair) if text.strip()]
-    if not distinct:
-        return np.full(len(pairs), np.nan)
+    distinct = list(dict.fromkeys(text for pair in pairs for text in pair))
     vectors = dict(zip(distinct, np.asarray(encoder.encode(distinct), dtype=float), strict=True))
-    known = [(vectors.get(a), vectors.get(b)) for a, b in pairs]
-    cosines = [np.nan if a is None or b is None else a @ b for a, b in known]
-    return np.clip(cosines, -1, 1)
+    return np.clip([vectors[a] @ vectors[b] for a, b in pairs], -1, 1)
 
 
 def estimated(scores: pd.DataFrame) -> pd.Series:
