@@ -122,10 +122,7 @@ def _begun(out: Path, settings: dict) -> list[tuple]:
     if not out.exists():
         write_whole(beside, json.dumps(settings, indent=1) + "\n")
         return []
-    try:
-        kept = json.loads(beside.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        kept = {}
+    kept = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
     other = ", ".join(key for key in settings if kept.get(key) != settings[key])
     if other:
         raise RelicError(

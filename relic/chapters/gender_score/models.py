@@ -25,7 +25,7 @@ from nltk.util import ngrams
 from tqdm import tqdm
 
 from relic import paths
-from relic.chapters.gender_score.score import GENDERS
+from relic.chapters.gender_score.score import WORDS
 from relic.errors import RelicError, needed
 from relic.measure.classifiers.bert import MINILM, _quiet, encoder_directory
 from relic.measure.classifiers.device import best_device
@@ -235,7 +235,7 @@ def read_vectors(file: Path, texts: Iterable[str]) -> dict[str, np.ndarray]:
     through gensim word2vec's and fastText's binaries.
     """
     wanted = {t for text in texts for t in tokenize(text.lower())}
-    wanted |= {*GENDERS, "person", "people", "a", "this", "is"}
+    wanted = wanted.union(*WORDS, {"person", "people", "a", "this", "is"})
     read = {".json": _read_json, ".bin": _read_binary}.get(file.suffix, _read_text)
     try:
         vectors = read(file, wanted)
