@@ -8,7 +8,6 @@ Encoders give vectors of length 1. Both have a name, which a score tells, becaus
 import gzip
 import hashlib
 import json
-import mmap
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -264,15 +263,15 @@ def _read_text(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:
 
 def _read_json(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:
     """Only the words asked for: the file has 300 MB, and parsing all of it takes gigabytes."""
-    with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        start, size = text.find(b'"vectors":{'), re.search(rb'"dimensions":(\d+)', text)
-        if start < 0 or not size:
-            raise ValueError("no vectors or dimensions")
-        if not text[-9:].rstrip().endswith(b"}"):
-            raise ValueError("cut short")
-        entries = re.compile(rb'("(?:[^"\\]|\\.)*"):(\[[^\]]*\])').finditer(text, start)
-        keys, width = {json.dumps(word).encode(): word for word in wanted}, int(size[1])
-        rows = {keys[m[1]]: json.loads(m[2])[:width] for m in entries if m[1] in keys}
+    text = file.read_bytes()
+    start, size = text.find(b'"vectors":{'), re.search(rb'"dimensions":(\d+)', text)
+    if start < 0 or not size:
+        raise ValueError("no vectors or dimensions")
+    if not text[-9:].rstrip().endswith(b"}"):
+        raise ValueError("cut short")
+    entries = re.compile(rb'("(?:[^"\\]|\\.)*"):(\[[^\]]*\])').finditer(text, start)
+    keys, width = {json.dumps(word).encode(): word for word in wanted}, int(size[1])
+    rows = {keys[m[1]]: json.loads(m[2])[:width] for m in entries if m[1] in keys}
     return {word: np.array(row, dtype="float32") for word, row in rows.items()}
 
 
