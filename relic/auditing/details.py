@@ -14,7 +14,6 @@ from relic.chapters import direction
 from relic.chapters.direction import HUMAN, WRONG_OF_NAMED
 from relic.data.corpus import HUMAN_CAPTIONS
 from relic.errors import RelicError, needed
-from relic.judge.stats import image_draws
 from relic.measure.classifiers.base import TextForm
 from relic.measure.inputs import Reading, read_captions
 from relic.measure.text import UNKNOWN
@@ -153,8 +152,8 @@ def naming(audited: Audited) -> pd.DataFrame:
     sets = {name: [corpus.captions(name).loc[images]] for name in corpus.captioners}
     said = [corpus.human_captions(k).loc[images] for k in range(audited.captions_an_image)]
     sets |= {HUMAN: said} if said else {}
-    captions = direction.Captions(corpus, images, corpus.labels.loc[images].to_numpy(), sets)
-    found = direction.naming(captions, image_draws(len(images), DRAWS))
+    captions = direction.Captions(corpus, corpus.labels.loc[images].to_numpy(), sets)
+    found = direction.naming(captions, DRAWS)
     found = found[found["outcome"].isin(OUTCOMES) & ~found["label"].isin(["gap", "all"])]
     keys = ["captioner", "label"]
     wide = found.pivot(index=keys, columns="outcome", values="value")
@@ -183,12 +182,10 @@ def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
     except RelicError as error:
         return pd.DataFrame(), f"{error.found}: {error.mend}"
     problem, references = accuracy.java_problem(), accuracy.references_of(audited.corpus)
-    kind = accuracy.FALLBACK if problem else accuracy.PTB
-    images = sampled(audited, DESCRIBED).intersection(references.index)
-    references, draws, frames = references.loc[images], image_draws(len(images), DRAWS), []
+    images, frames = sampled(audited, DESCRIBED).intersection(references.index), []
     for name in audited.corpus.captioners:
         captions = audited.corpus.captions(name).loc[images]
-        found = accuracy.score_captions(captions, references, draws, kind, their_way=False)
+        found = accuracy.score_captions(captions, references, DRAWS, their_way=False)
         frames.append(found.assign(captioner=name))
     return pd.concat(frames, ignore_index=True), f"METEOR is left out: {problem}" if problem else ""
 

@@ -14,7 +14,7 @@ from relic.chapters.scores import all_scores
 from relic.data.captioners import captioners_of, image_sets, registry
 from relic.data.load import load_corpus
 from relic.judge.lic import KIND, estimates, intervals, lic_table, shared_by
-from relic.judge.stats import Estimate, estimate, image_draws
+from relic.judge.stats import Estimate, estimate
 from relic.measure.splits import PAPER_SEEDS
 from relic.page import cells
 from relic.records.serve import Runs, recorded
@@ -89,8 +89,7 @@ def record() -> None:
         counts = label_counts(corpus)[["label", "images", "with human captions"]]
         parts["labels"].append(counts.assign(**where)[[*where, *counts]])
         if attribute == "gender":
-            people = gather(corpus)
-            parts["naming"].append(naming(people, image_draws(len(people.images), 1000)))
+            parts["naming"].append(naming(gather(corpus), 1000))
             scores = accuracy(corpus, sets=[(key, "standard") for key in corpus.captioners])
             parts["accuracy"].append(scores.loc[scores["metric"].isin(METRICS), ACCURACY])
             served[images] = recorded(**where, classifier="linear", seed=list(PAPER_SEEDS))
