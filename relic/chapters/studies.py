@@ -1,7 +1,6 @@
 """`relic calibrate`: studies that go on where they stopped, in `results/calibration/` and `results/learning/`."""
 
 from collections.abc import Iterable
-from functools import partial
 from itertools import product
 
 import pandas as pd
@@ -33,11 +32,15 @@ def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = ""
     """
     if min(corpora, images) < 0:
         raise RelicError(f"corpora {corpora}, images {images}", expected="whole numbers from 0")
-    captioners, synthetic = captioner_files(), grid.wanted(corpora, images, classifier)
-    fifths = product(ATTRIBUTES, captioners, range(corpora or intervals.PARTITIONS))
-    sized = [(*which, key) for which, key in product(learning.SIZES, captioners)]
-    names = [about["name"] for about in captioners.values()]
-    changed = (["attribute", "captioner"], product(ATTRIBUTES, names), partial(_changed, what))
+    synthetic = grid.wanted(corpora, images, classifier)
+    captioners = {about["name"]: key for key, about in captioner_files().items()}
+    fifths = product(ATTRIBUTES, captioners.values(), range(corpora or intervals.PARTITIONS))
+    sized = [(*which, key) for which, key in product(learning.SIZES, captioners.values())]
+
+    def change(attribute: str, captioner: str) -> pd.DataFrame:
+        return MEASURES[what](learning.real(attribute), [captioner])
+
+    changed = (["attribute", "captioner"], product(ATTRIBUTES, captioners.values()), change)
     studies = {  # record, keys, values of the keys that are wanted, what measures them
         "intervals": ("calibration", intervals.KEYS, intervals.wanted(corpora), intervals.measure),
         "fifths": ("calibration", intervals.FIFTHS, fifths, intervals.measure_fifths),
@@ -51,7 +54,8 @@ def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = ""
     record, keys, wanted, measure = studies[what]
     exists = (home(record) / f"{what}.csv").exists()
     done = read_table(record, what) if exists else pd.DataFrame(columns=keys)
-    known = set(done[keys].itertuples(index=False, name=None))
+    known = done[keys].replace({"captioner": captioners})  # some record keys, some names
+    known = set(known.itertuples(index=False, name=None))
     for each in tqdm([each for each in wanted if each not in known], unit="corpus"):
         new = measure(*each)
         done = new if done.empty else pd.concat([done, new], ignore_index=True)
@@ -67,19 +71,14 @@ def _curve(images: str, attribute: str, captioner: str) -> pd.DataFrame:
     return learning.curve(corpus, [captioner], sizes=sizes).assign(images=images)
 
 
-def _changed(part: str, attribute: str, name: str) -> pd.DataFrame:
-    keys = {about["name"]: key for key, about in captioner_files().items()}
-    return MEASURES[part](learning.real(attribute), [keys[name]])
-
-
 def serve(part: str, corpus: AnyCorpus, seeds: Iterable[int] = PAPER_SEEDS) -> pd.DataFrame:
     """Curves, length or objects of a corpus: recorded or, where the captions are, measured now."""
     seeds = list(seeds)
-    if not corpus.synthetic:
-        known = read_table("learning", part)
-        known = known[(known["attribute"] == corpus.attribute.name) & known["seed"].isin(seeds)]
-        if known["seed"].nunique() == len(seeds):
-            return known.reset_index(drop=True)
+    known = read_table("learning", part)
+    same = (known["corpus"] == corpus.name) & (known["attribute"] == corpus.attribute.name)
+    known = known[same & known["seed"].isin(seeds)]
+    if known["seed"].nunique() == len(seeds):
+        return known.reset_index(drop=True)
     if isinstance(corpus, Corpus):
         return MEASURES[part](corpus, seeds=seeds)
     raise RelicError(

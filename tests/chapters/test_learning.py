@@ -84,12 +84,13 @@ def _lic(value) -> pd.DataFrame:
     return table.assign(attribute="gender")
 
 
-def test_a_curve_of_a_form_is_extrapolated_exactly_by_that_form():
-    tables = learning.beyond(_lic(lambda n: 2 + 30 / np.sqrt(n)), np.inf)
+def test_a_curve_of_a_form_is_extrapolated_exactly_by_that_form(executed):
+    beyond = executed("46_learning", until="def beyond")["beyond"]
+    tables = beyond(_lic(lambda n: 2 + 30 / np.sqrt(n)), np.inf)
     assert tables["1/√n"]["lic"].to_numpy() == pytest.approx([2, 2.01, 2.02])  # split by split
     assert "log n" not in tables
     measured = 9 - np.log(800) + 0.01
-    back = learning.beyond(_lic(lambda n: 9 - np.log(n)), 800, upto=400)
+    back = beyond(_lic(lambda n: 9 - np.log(n)), 800, upto=400)
     assert back["log n"]["lic"].mean() == pytest.approx(measured)
     assert back["1/n"]["lic"].mean() > measured + 0.1
 
