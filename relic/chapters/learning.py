@@ -6,6 +6,7 @@ have LIC_M, LIC_D and LIC, or another score (`of`, as in `lic_table`), by traini
 """
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from functools import cache, partial
 from itertools import product
 
@@ -13,7 +14,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import entr, expit
 
-from relic.chapters.datacard import complete_only
 from relic.chapters.layout import in_cells
 from relic.chapters.objects import object_names, object_table, without_objects
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
@@ -192,6 +192,15 @@ def real(attribute: str, images: str = EVERY) -> Corpus:
     """The real captions, on all images or on those of the complete sources."""
     corpus = load_corpus(attribute, "real")
     return complete_only(corpus)[0] if images == OLDER else corpus
+
+
+def complete_only(corpus: Corpus) -> tuple[Corpus, pd.Series]:
+    """The corpus on images of complete sources, and the depths of all others."""
+    by_source = corpus.human.groupby("source")["image_id"].agg(lambda ids: ids.value_counts().min())
+    complete = by_source.index[by_source == HUMAN_CAPTIONS]
+    kept = corpus.human["source"].isin(complete)
+    others = corpus.depth.drop(corpus.human.loc[kept, "image_id"].unique(), errors="ignore")
+    return replace(corpus, human=corpus.human[kept].reset_index(drop=True), reload=None), others
 
 
 def curve(

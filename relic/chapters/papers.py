@@ -9,7 +9,6 @@ import pandas as pd
 from relic import paths
 from relic.chapters.figures import STYLE, by_paper
 from relic.data.captioners import in_order
-from relic.numbers import number
 from relic.records.evidence import PAPERS, papers
 from relic.records.serve import AnyCorpus, Runs, recorded, runs
 from relic.records.tables import CELL
@@ -48,11 +47,6 @@ def ordered(frame: pd.DataFrame) -> pd.DataFrame:
 
     columns = [name for name in CELL if name in frame]
     return frame.sort_values(columns, key=ranks, ignore_index=True)
-
-
-def plus_minus(frame: pd.DataFrame, mean: str, spread: str = "spread") -> list[str]:
-    """Mean ± spread of each row, as the papers print them."""
-    return [f"{number(m)} ± {number(s)}" for m, s in zip(frame[mean], frame[spread], strict=True)]
 
 
 def record(file: Path = paths.BOOK / "images" / "published_lic.svg") -> None:

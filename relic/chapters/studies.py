@@ -1,6 +1,5 @@
 """`relic calibrate`: studies that go on where they stopped, in `results/calibration/` and `results/learning/`."""
 
-from collections.abc import Iterable
 from itertools import product
 
 import pandas as pd
@@ -9,20 +8,11 @@ from tqdm import tqdm
 from relic.chapters import learning
 from relic.chapters.calibration import grid, intervals
 from relic.data.captioners import captioner_files
-from relic.data.corpus import Corpus
-from relic.data.load import GET
 from relic.errors import RelicError
 from relic.measure import inputs
-from relic.measure.splits import PAPER_SEEDS
-from relic.records.serve import AnyCorpus
 from relic.records.tables import home, read_table, write_record
 
 ATTRIBUTES = ("gender", "race")
-MEASURES = {
-    "curves": learning.curve,
-    "length": learning.length_matched,
-    "objects": learning.objects_masked,
-}
 
 
 def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = "") -> pd.DataFrame:
@@ -36,18 +26,14 @@ def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = ""
     captioners = {about["name"]: key for key, about in captioner_files().items()}
     fifths = product(ATTRIBUTES, captioners.values(), range(corpora or intervals.PARTITIONS))
     sized = [(*which, key) for which, key in product(learning.SIZES, captioners.values())]
-
-    def change(attribute: str, captioner: str) -> pd.DataFrame:
-        return MEASURES[what](learning.real(attribute), [captioner])
-
-    changed = (["attribute", "captioner"], product(ATTRIBUTES, captioners.values()), change)
+    changed = (["attribute", "captioner"], product(ATTRIBUTES, captioners.values()))
     studies = {  # record, keys, values of the keys that are wanted, what measures them
         "intervals": ("calibration", intervals.KEYS, intervals.wanted(corpora), intervals.measure),
         "fifths": ("calibration", intervals.FIFTHS, fifths, intervals.measure_fifths),
         "grid": ("calibration", list(grid.Setting._fields), synthetic, grid.measure),
         "curves": ("learning", ["images", "attribute", "captioner"], sized, _curve),
-        "length": ("learning", *changed),
-        "objects": ("learning", *changed),
+        "length": ("learning", *changed, _length),
+        "objects": ("learning", *changed, _objects),
     }
     if what not in studies:
         raise RelicError(f"relic calibrate {what}", expected=", ".join(studies))
@@ -71,18 +57,9 @@ def _curve(images: str, attribute: str, captioner: str) -> pd.DataFrame:
     return learning.curve(corpus, [captioner], sizes=sizes).assign(images=images)
 
 
-def serve(part: str, corpus: AnyCorpus, seeds: Iterable[int] = PAPER_SEEDS) -> pd.DataFrame:
-    """Curves, length or objects of a corpus: recorded or, where the captions are, measured now."""
-    seeds = list(seeds)
-    known = read_table("learning", part)
-    same = (known["corpus"] == corpus.name) & (known["attribute"] == corpus.attribute.name)
-    known = known[same & known["seed"].isin(seeds)]
-    if known["seed"].nunique() == len(seeds):
-        return known.reset_index(drop=True)
-    if isinstance(corpus, Corpus):
-        return MEASURES[part](corpus, seeds=seeds)
-    raise RelicError(
-        f"{part} of {corpus.attribute.name} on splits {seeds} is not recorded",
-        expected=f"{' or '.join(ATTRIBUTES)}, splits {', '.join(map(str, PAPER_SEEDS))}",
-        mend=GET,
-    )
+def _length(attribute: str, captioner: str) -> pd.DataFrame:
+    return learning.length_matched(learning.real(attribute), [captioner])
+
+
+def _objects(attribute: str, captioner: str) -> pd.DataFrame:
+    return learning.objects_masked(learning.real(attribute), [captioner])
