@@ -23,21 +23,6 @@ SETTINGS = {"lstm": {"recipe": "upstream", "batching": "packed"}, "bert-ft": {"r
 TH10 = ("lstm", "linear")  # read NIC's gender captions from the file of the papers' LSTM script
 
 
-def cells(papers: pd.DataFrame) -> pd.DataFrame:
-    """Printed tables (`relic.papers`), a row a cell: mean and spread of LIC_M, LIC_D and LIC.
-
-    No paper prints a spread of LIC; it follows from those of LIC_M and LIC_D, taken as independent.
-    """
-    cell = papers[["source", "attribute", "classifier", "captioner"]]
-    model, data = papers["std_model"], papers["std_data"]
-    parts = [
-        cell.assign(metric="LIC_M", mean=papers["lic_model"], spread=model),
-        cell.assign(metric="LIC_D", mean=papers["lic_data"], spread=data),
-        cell.assign(metric="LIC", mean=papers["lic"], spread=np.hypot(model, data)),
-    ]
-    return ordered(pd.concat(parts, ignore_index=True))
-
-
 def ordered(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows in the order in which the papers print them."""
     order = ORDER | {"captioner": in_order(frame["captioner"])}
@@ -51,8 +36,9 @@ def ordered(frame: pd.DataFrame) -> pd.DataFrame:
 
 def record(file: Path = paths.BOOK / "images" / "published_lic.svg") -> None:
     """Draw the picture of the README, LIC of gender and race: the same bytes for the same numbers."""
-    kept = cells(papers()).query("metric == 'LIC' and attribute != 'age'")
-    axes = by_paper(kept, "classifier", "attribute", value="mean", xlabel="LIC, points")
+    kept = ordered(papers().query("attribute != 'age'"))
+    kept["spread"] = np.hypot(kept["std_model"], kept["std_data"])  # as if independent
+    axes = by_paper(kept, "classifier", "attribute", value="lic", xlabel="LIC, points")
     with plt.rc_context({**STYLE, "svg.fonttype": "path"}):
         axes.figure.savefig(file, format="svg", metadata={"Date": None})
     plt.close(axes.figure)

@@ -39,11 +39,7 @@ KEYS = ["size", "ratio", "corpus_seed"]
 SETTING = ["size", "class ratio", "gain"]
 RATIOS = {"gender": "1 : 2.2", "race": "1 : 9", "even": "1 : 1", "uneven": "1 : 9, gender's words"}
 CLASSES = {"gender": 0.31 / 0.69, "race": 1 / 9, "even": 1.0, "uneven": 1 / 9}  # class 1 to class 0
-SHARES = {
-    "1/J": 0.0,
-    "1/J + 1/9": NADEAU_BENGIO,
-    "1/J + 1/4": 1 / 4,
-}  # taken to be shared beside 1/J
+SHARES = {"1/J": 0.0, "1/J + 1/9": NADEAU_BENGIO, "1/J + 1/4": 1 / 4}  # of splits, beside 1/J
 SHARES |= {"1/J + ρ": None}  # by the ratio of the classes
 CANDIDATES = {  # of what, splits, splits that count, what they share
     f"{n} splits, {way}": ("lic", n, n, rho) for n, (way, rho) in product(SPLITS, SHARES.items())
