@@ -151,12 +151,13 @@ def held(rows: pd.DataFrame) -> pd.DataFrame:
     `off`: distance from the estimand in units of the interval's reach, so it holds it up to 1.
     """
     rows = rows.assign(**{"class ratio": rows["ratio"].map(RATIOS)})
-    estimands, parts = rows.groupby(SETTING)[["lic_10", "lead_10"]].transform("mean"), []
+    estimands = rows.groupby(SETTING)[["lic_10", "lead_10"]].transform("mean")
+    ours, parts = shared(rows["ratio"].map(CLASSES)), []
     for name, (quantity, n, count, rho) in CANDIDATES.items():
         spread = f"std_{n}" if quantity == "lic" else f"lead_std_{n}"
         kept = rows[f"{quantity}_{n}"].notna() & ((quantity == "lic") | (rows["gain"] > 0))
         part, estimand = rows[kept], estimands.loc[kept, f"{quantity}_10"]
-        rho = part["ratio"].map(CLASSES).map(shared) if rho is None else rho
+        rho = ours[kept] if rho is None else rho
         mean, t = part[f"{quantity}_{n}"], stdtrit(count - 1, 0.975)
         reach = t * np.sqrt(1 / count + rho) * part[spread]
         off = (mean - estimand).abs() / reach
