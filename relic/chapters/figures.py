@@ -21,8 +21,7 @@ PALETTE = "#0173b2 #c87f00 #029e73 #c46fb4 #d55e00 #a9713f #c2477f #808080 #7f74
 
 def captioner_looks(captioners) -> dict[str, dict]:
     """The same colour and marker for the same captioner in every figure; humans are black."""
-    known = list(display_names().values())
-    known += [name for name in captioners if name not in known]
+    known = dict.fromkeys([*display_names().values(), *captioners])
     pairs = zip(PALETTE * 9, MARKERS * 9, strict=False)
     looks = {name: {"color": c, "marker": m} for name, (c, m) in zip(known, pairs, strict=False)}
     people = {"color": HUMAN_COLOUR, "marker": "o"}

@@ -14,24 +14,16 @@ from relic.records.serve import AnyCorpus, Runs, recorded, runs
 from relic.records.tables import CELL
 
 SHORT = {source: name.split()[0] for source, name in PAPERS.items()}
-ORDER = {  # in which the papers print
-    "attribute": ["gender", "race", "age"],
-    "classifier": ["lstm", "bert-ft", "bert-pre"],
-    "metric": ["LIC_M", "LIC_D", "LIC"],
-}
+ORDER = "gender race age lstm bert-ft bert-pre LIC_M LIC_D LIC".split()  # in which the papers print
 SETTINGS = {"lstm": {"recipe": "upstream", "batching": "packed"}, "bert-ft": {"recipe": "1e-5x5"}}
 TH10 = ("lstm", "linear")  # read NIC's gender captions from the file of the papers' LSTM script
 
 
 def ordered(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows in the order in which the papers print them."""
-    order = ORDER | {"captioner": in_order(frame["captioner"])}
-
-    def ranks(column: pd.Series) -> pd.Series:
-        return column.map({v: n for n, v in enumerate(order[column.name])})
-
+    ranks = {value: n for n, value in enumerate([*ORDER, *in_order(frame["captioner"])])}
     columns = [name for name in CELL if name in frame]
-    return frame.sort_values(columns, key=ranks, ignore_index=True)
+    return frame.sort_values(columns, key=lambda values: values.map(ranks), ignore_index=True)
 
 
 def record(file: Path = paths.BOOK / "images" / "published_lic.svg") -> None:
@@ -47,7 +39,7 @@ def record(file: Path = paths.BOOK / "images" / "published_lic.svg") -> None:
 def printed_in(attribute: str, classifier: str) -> str:
     """Where the reproductions print LIC of an attribute by a classifier."""
     turk = {"gender lstm": 2, "gender bert": 1, "race lstm": 3}.get(f"{attribute} {classifier[:4]}")
-    first = f"table {ORDER['attribute'].index(attribute) + 1} of Antequera et al. (2023)"
+    first = f"table {ORDER.index(attribute) + 1} of Antequera et al. (2023)"
     return first + (f" and table {turk} of Türk et al. (2023)" if turk else "")
 
 

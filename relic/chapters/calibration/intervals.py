@@ -81,7 +81,7 @@ def measure(size: str, ratio: str, corpus_seed: int) -> pd.DataFrame:
         for name, spread, each in (("lic", "std", enough), ("lead", "lead_std", lead)):
             columns = pd.DataFrame(each)
             table[f"{name}_{n}"], table[f"{spread}_{n}"] = columns.mean(), columns.std()
-    return table.assign(**dict(zip(KEYS, (size, ratio, corpus_seed), strict=True)))
+    return table.assign(size=size, ratio=ratio, corpus_seed=corpus_seed)
 
 
 def thinned(labels: pd.Series, ratio: float) -> pd.Series:
@@ -112,8 +112,8 @@ def measure_fifths(attribute: str, captioner: str, partition: int) -> pd.DataFra
     parts = [replace(corpus, labels=labels[part == number]) for number in range(PARTS)]
     lic = [by_split(each, [captioner], 10) for each in parts]
     means = [(number, each.mean(), each.std(ddof=1)) for number, each in enumerate(lic)]
-    about = dict(zip(FIFTHS, (attribute, captioner, partition), strict=True))
-    return pd.DataFrame(means, columns=["part", "lic_10", "std_10"]).assign(**about)
+    table = pd.DataFrame(means, columns=["part", "lic_10", "std_10"])
+    return table.assign(attribute=attribute, captioner=captioner, partition=partition)
 
 
 def in_fifths(rows: pd.DataFrame) -> pd.DataFrame:
