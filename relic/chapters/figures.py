@@ -48,7 +48,7 @@ def forest(
     is no difference.
     """
     kinds = list(table[series].unique()) if series else [""]
-    rows = list(dict.fromkeys(table[row]))
+    rows = {name: at for at, name in enumerate(dict.fromkeys(table[row]))}
     sharing = len(kinds) if table[row].duplicated().any() else 1  # marks that share a row
     shifts = np.linspace(-0.22, 0.22, len(kinds)) if sharing > 1 else [0.0] * len(kinds)
     looks = [_look(name if series == "classifier" else at) for at, name in enumerate(kinds)]
@@ -60,13 +60,13 @@ def forest(
     for at, (name, part) in enumerate(by):
         look = {"color": _look(name)["color"], "label": f"papers, {name}"}
         look = look if len(by) > 1 else {"color": "grey", "label": "papers"}
-        _printed(axes, part, row, rows, value, 0, marker="|x+"[at % 3], **look)
+        _printed(axes, part[row].map(rows), part[value], marker="|x+"[at % 3], **look)
     for kind, shift, look in zip(kinds, shifts, looks, strict=True):
         part = table[table[series] == kind] if series else table
         if beside:
             own = papers[papers[series] == kind]
-            _printed(axes, own, row, rows, value, shift, color=look["color"], alpha=0.5)
-        at = np.array([rows.index(name) + shift for name in part[row]])
+            _printed(axes, own[row].map(rows) + shift, own[value], color=look["color"], alpha=0.5)
+        at = part[row].map(rows) + shift
         axes.hlines(at, part["low"], part["high"], color=look["color"], lw=1.6)
         mark = {"mfc": look["color"] if kind == kinds[0] else "white", "label": str(kind) or "ours"}
         axes.plot(part[value], at, ls="", ms=5, **look, **mark)
@@ -76,7 +76,7 @@ def forest(
         axes.set_xlim(left=min(FLOOR, axes.get_xlim()[0]))  # where the scale starts
     if margin is not None:
         axes.axvline(margin, color="grey", lw=0.8, ls="--")
-    axes.set_yticks(range(len(rows)), rows, fontsize=9)
+    axes.set_yticks(range(len(rows)), list(rows), fontsize=9)
     axes.set(xlabel=xlabel, ylim=(len(rows) - 0.5, -0.5))
     shown = len(kinds) * (len(kinds) > 1) + len(by)
     if shown:
@@ -95,12 +95,10 @@ def _look(which: int | str) -> dict:
     return {"color": PALETTE[which % 10], "marker": MARKERS[which % 7]}
 
 
-def _printed(axes, papers, row: str, rows: list, value: str, shift: float, marker="|", **look):
-    """Printed values on the rows of a forest, upright bars by default."""
-    known = papers[papers[row].isin(rows)]
-    at = [rows.index(name) + shift for name in known[row]]
+def _printed(axes, at: pd.Series, values: pd.Series, marker="|", **look):
+    """Printed values on the rows of a forest (those of no row are left out), upright bars by default."""
     ticks = {"ls": "", "ms": 9 if marker == "|" else 6, "mew": 1.6, "zorder": 1}
-    axes.plot(known[value], at, marker=marker, **ticks, **look)
+    axes.plot(values[at.notna()], at.dropna(), marker=marker, **ticks, **look)
 
 
 @plt.rc_context(STYLE)
