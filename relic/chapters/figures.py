@@ -65,8 +65,9 @@ def forest(
         part = table[table[series] == kind] if series else table
         if beside:
             own = papers[papers[series] == kind]
-            _printed(axes, own[row].map(rows) + shift, own[value], color=look["color"], alpha=0.5)
-        at = part[row].map(rows) + shift
+            at = own[row].map(rows).astype(float) + shift
+            _printed(axes, at, own[value], color=look["color"], alpha=0.5)
+        at = part[row].map(rows).astype(float) + shift  # text, were there no rows
         axes.hlines(at, part["low"], part["high"], color=look["color"], lw=1.6)
         mark = {"mfc": look["color"] if kind == kinds[0] else "white", "label": str(kind) or "ours"}
         axes.plot(part[value], at, ls="", ms=5, **look, **mark)
