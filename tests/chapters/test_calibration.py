@@ -153,15 +153,21 @@ def test_a_recorded_corpus_can_be_computed_again():
         assert again[column].to_numpy() == pytest.approx(known[column].to_numpy(), abs=1e-3)
 
 
+@pytest.fixture(scope="module")
+def page(executed):
+    """The page's names, as far as its table of biases."""
+    return executed("45_calibration", until="def bias_table")
+
+
 # Wordy captioners
 
 
-def test_a_caption_of_one_sentence_has_the_score_of_its_process():
+def test_more_sentences_of_an_image_tell_more():
     words = frozenset(planted_corpus("gender", images=100).vocabularies["planted_none"])
     for gain in (0.0, 1.0):
         one = bayes_score("gender", gain, words)
-        assert grid.whole_bayes(gain, 1, words) == pytest.approx(one, abs=1e-2)
-    assert grid.whole_bayes(0.0, 2, words) > bayes_score("gender", 0.0, words) + 1  # only says more
+        assert bayes_score("gender", gain, words, 1) == one
+        assert bayes_score("gender", gain, words, 2) > one + 1  # only says more
 
 
 def test_a_wordy_captioner_says_more_of_the_same_and_others_stay_as_they_were():
@@ -173,10 +179,10 @@ def test_a_wordy_captioner_says_more_of_the_same_and_others_stay_as_they_were():
     assert long.true_lic("one").lic == 0
 
 
-def test_a_wordy_captioner_without_gain_has_lic_as_written_and_hardly_at_the_same_length():
+def test_a_wordy_captioner_without_gain_has_lic_as_written_and_hardly_at_the_same_length(page):
     recorded = read_table("calibration", "grid").query("score == 'plain' and sentences == 3")
-    part = grid.at_base(recorded, *grid.LENGTH, "length").query("gain == 0")
-    found = grid.bias_table(part, ["length"]).set_index("length")
+    part = page["at_base"](recorded, *grid.LENGTH, "length").query("gain == 0")
+    found = page["bias_table"](part, ["length"]).set_index("length")
     assert found["true LIC"].eq(0).all()
     assert found.loc[grid.AS_WRITTEN, "low"] > 2
     assert found.loc[grid.SAME, "high"] < 1
@@ -202,11 +208,11 @@ def row(lic: float, gain=1.0, true_lic=10.0, corpus_seed=0, score="plain", **opt
                       "corpus_seed": corpus_seed}  # fmt: skip
 
 
-def test_bias_by_hand():
+def test_bias_by_hand(page):
     """Estimates 1, −1, 2, 0 around a truth of 2: bias −1.5, s = 1.29099."""
     rows = pd.DataFrame([row(lic, true_lic=2.0) for lic in (1.0, -1.0, 2.0, 0.0)])
     rows = rows.assign(true_model=32.0, lic_model=rows["lic"] + 31, lic_data=31.0)
-    found = grid.bias_table(rows, ["gain"]).iloc[0]
+    found = page["bias_table"](rows, ["gain"]).iloc[0]
     assert (found["corpora"], found["bias"]) == (4, pytest.approx(-1.5))
     assert found["high"] - found["bias"] == pytest.approx(T3 * 1.29099 / 2, abs=1e-4)
     assert found["bias of LIC_M"] == pytest.approx(-0.5)  # 31.5 of 32
@@ -227,13 +233,13 @@ def test_settings_change_one_factor_at_a_time():
     assert max(changed) == 1
 
 
-def test_a_factor_is_changed_with_the_base_elsewhere_and_two_gains():
+def test_a_factor_is_changed_with_the_base_elsewhere_and_two_gains(page):
     rows = [row(0.2, 0.0, 0.0), row(0.1, 0.0, 0.0, 1), row(8.0), row(5.0, images=1000)]
     rows += [row(1.0, classifier="lstm"), row(2.0, 0.5)]
-    table = grid.bias_table(grid.at_base(pd.DataFrame(rows), "images"), ["images", "gain"])
+    table = page["bias_table"](page["at_base"](pd.DataFrame(rows), "images"), ["images", "gain"])
     expected = {(1000, 1.0): -5.0, (4000, 0.0): 0.15, (4000, 1.0): -2.0}
     assert table.set_index(["images", "gain"])["bias"].to_dict() == pytest.approx(expected)
-    gains = grid.bias_table(grid.at_base(pd.DataFrame(rows), "gain"), ["gain"])
+    gains = page["bias_table"](page["at_base"](pd.DataFrame(rows), "gain"), ["gain"])
     assert gains["LIC"].tolist() == pytest.approx([0.15, 2.0, 8.0])
 
 
@@ -246,10 +252,10 @@ def test_classifiers_are_wanted_with_their_first_recipe():
     assert seeds == [5000, 5001] * 2
 
 
-def test_the_score_rises_with_confidence_alone():
+def test_the_score_rises_with_confidence_alone(page):
     """Predictions stay; what is right is right with more confidence, so both sides score more."""
     found = grid.measure(*grid.BASE._replace(images=300, corpus_seed=1), fresh=300)
-    table = grid.bias_table(found, ["score"]).set_index("score")
+    table = page["bias_table"](found, ["score"]).set_index("score")
     unsure_to_sure = table.loc[list(grid.SHARPNESS)]
     assert unsure_to_sure["bias of LIC_M"].is_monotonic_increasing
     assert unsure_to_sure["bias of LIC_D"].is_monotonic_increasing

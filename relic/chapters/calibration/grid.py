@@ -9,8 +9,7 @@ that tell nothing. Sentence by sentence its true LIC is that of the gain; a perf
 reads all sentences knows more than from one human caption, though nothing was amplified.
 """
 
-from collections import defaultdict
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -20,12 +19,11 @@ from scipy.special import expit
 
 from relic.chapters.learning import AS_WRITTEN, SAME, shortened
 from relic.chapters.scores import PARTS
-from relic.data.planted import PlantedCaptioner, PlantedCorpus, channel, planted_corpus
+from relic.data.planted import PlantedCaptioner, planted_corpus
 from relic.errors import RelicError
 from relic.judge.lic import lic_table
-from relic.judge.stats import estimate
 from relic.measure.classifiers.base import RECIPES, classifier
-from relic.measure.runs import Material, Run, describe, held_out_temperature, prepare
+from relic.measure.runs import Material, describe, held_out_temperature, prepare
 from relic.measure.score import lic_score
 
 FRESH = 6000  # images of the draw that tests
@@ -67,8 +65,8 @@ LENGTH = ["sentences", "fillers"]  # also measured at the same length
 
 def settings() -> list[Setting]:
     """One factor at a time from the base, each without gain and with gain 1."""
-    found = [BASE._replace(gain=gain) for gain in FACTORS["gain"]]
-    for factor, levels in list(FACTORS.items())[1:]:
+    found = []
+    for factor, levels in FACTORS.items():
         for level, gain in product(levels, GAINS):
             one = BASE._replace(**{"gain": gain, factor: level})
             found += [one, one._replace(length=SAME)] if factor in LENGTH else [one]
@@ -97,7 +95,9 @@ def measure(*values, fresh: int = FRESH) -> pd.DataFrame:
     other = draw(images=fresh, seed=FRESH_SEED + seed)
     one = partial(describe, corpus, "planted", setting.classifier, recipe=setting.recipe)
     runs, rows = [one(side="model"), one(side="human")], []
-    learned, tested = (_read(each, runs, setting.length) for each in (corpus, other))
+    learned, tested = ([prepare(each, run) for run in runs] for each in (corpus, other))
+    if setting.length == SAME:
+        learned, tested = _cut(*learned), _cut(*tested)
     for run, here, there in zip(runs, learned, tested, strict=True):
         model = classifier(run.classifier, **run.options)
         model.fit(here.train, here.train_classes, run.seed)
@@ -116,57 +116,12 @@ def measure(*values, fresh: int = FRESH) -> pd.DataFrame:
     return pd.concat(tables)[["score", *PARTS]].assign(**about, **true)
 
 
-def _read(corpus: PlantedCorpus, runs: list[Run], length: str) -> list[Material]:
-    """What the classifier of each side reads: the same images in the same order."""
-    both = [prepare(corpus, run) for run in runs]
-    if length == AS_WRITTEN:
-        return both
+def _cut(model: Material, human: Material) -> list[Material]:
+    """Both sides' captions, of the same images in the same order, as long as the shorter of the two."""
     return [
         ours._replace(
             train=list(map(shortened, ours.train, theirs.train)),
             test=list(map(shortened, ours.test, theirs.test)),
         )
-        for ours, theirs in (both, both[::-1])
+        for ours, theirs in ((model, human), (human, model))
     ]
-
-
-@cache
-def whole_bayes(gain: float, sentences: int, words: frozenset[str]) -> float:
-    """`bayes_score` of a gender caption of several sentences about one image, by enumeration.
-
-    Given the image's hidden kind the sentences are independent; their order tells nothing.
-    """
-    source, kinds = channel("gender"), channel("gender").kind_probabilities()
-    phrases, total = source.phrase_probabilities(gain), defaultdict(lambda: np.zeros(2))
-    for k, row in enumerate(source.phrases):
-        said = defaultdict(lambda: np.zeros(2))
-        for p, phrase in enumerate(row):
-            for place, share in ((source.places[k], source.presence), ("", 1 - source.presence)):
-                known = [w if w in words else "" for w in f"{phrase} | {place}".split()]
-                said[" ".join(known)] += phrases[:, k, p] * share
-        for each in product(said.items(), repeat=sentences):
-            texts_said, chances = zip(*each, strict=True)
-            total[tuple(sorted(texts_said))] += kinds[:, k] * np.prod(chances, axis=0)
-    table = np.array(list(total.values()))
-    return float(100 * (table.mean(axis=1) * (table.max(axis=1) / table.sum(axis=1)) ** 2).sum())
-
-
-def at_base(grid: pd.DataFrame, *varying: str) -> pd.DataFrame:
-    """Rows that differ from the base only in what varies, without gain and with gain 1."""
-    fixed = [key for key in Setting._fields if key not in (*varying, "gain", "corpus_seed")]
-    kept = (grid[fixed] == [getattr(BASE, key) for key in fixed]).all(axis=1)
-    return grid[kept if "gain" in varying else kept & grid["gain"].isin(GAINS)]
-
-
-def bias_table(part: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Mean LIC, true LIC and the bias of LIC and its parts; intervals over corpora, if several."""
-    sides = {"bias of LIC_M": part["lic_model"] - part["true_model"]}
-    sides["bias of LIC_D"] = part["lic_data"] - part["true_data"]
-    part = part.assign(bias=part["lic"] - part["true_lic"], **sides)
-    groups = part.groupby(by, observed=True)
-    table = groups.size().to_frame("corpora")
-    table["training captions"] = groups["n_train"].mean().round().astype(int)
-    table[["true LIC", "LIC"]] = groups[["true_lic", "lic"]].mean()
-    ends = [estimate(each, shared=0).interval() for _, each in groups["bias"]]
-    table[["bias", "low", "high"]] = ends
-    return table.join(groups[list(sides)].mean()).reset_index()

@@ -30,10 +30,8 @@ GAINS = (0.0, 0.5, 1.5)
 PLANTED = tuple(replace(CAPTIONERS[0], key=f"gain {g:g}", gain=g) for g in GAINS)
 IMAGES = {"race": {"gender": 3550, "race": 10_950, "even": 3550, "uneven": 15_500}}
 IMAGES["gender"] = {"gender": 10_700, "race": 33_000}
-CORPORA, THINNED = (
-    500,
-    150,
-)  # of race size: of a class ratio, of one that is made by leaving images out
+CORPORA = 500  # of race size and a class ratio
+THINNED = 150  # of one that is made by leaving images out
 FIRST_SEED = 20_000
 MANY = {"race": 470, "gender": 230}  # every fifth of so many has forty splits
 SPLITS = (3, 10, 40)
@@ -41,17 +39,13 @@ KEYS = ["size", "ratio", "corpus_seed"]
 SETTING = ["size", "class ratio", "gain"]
 RATIOS = {"gender": "1 : 2.2", "race": "1 : 9", "even": "1 : 1", "uneven": "1 : 9, gender's words"}
 CLASSES = {"gender": 0.31 / 0.69, "race": 1 / 9, "even": 1.0, "uneven": 1 / 9}  # class 1 to class 0
-WAYS = {  # what splits share beside 1/J, by the ratio of the classes
-    "1/J": lambda ratio: 0 * ratio,
-    "1/J + 1/9": lambda ratio: NADEAU_BENGIO + 0 * ratio,
-    "1/J + 1/4": lambda ratio: 1 / 4 + 0 * ratio,
-    "1/J + ρ": shared,
-}
+SHARES = {"1/J": 0.0, "1/J + 1/9": NADEAU_BENGIO, "1/J + 1/4": 1 / 4}  # of splits, beside 1/J
+SHARES |= {"1/J + ρ": None}  # by the ratio of the classes
 CANDIDATES = {  # of what, splits, splits that count, what they share
-    f"{n} splits, {way}": ("lic", n, n, more) for n, (way, more) in product(SPLITS, WAYS.items())
+    f"{n} splits, {way}": ("lic", n, n, rho) for n, (way, rho) in product(SPLITS, SHARES.items())
 }
-CANDIDATES["40 splits, 1/10 + ρ"] = ("lic", 40, 10, shared)
-CANDIDATES["lead, 10 splits, 1/J + ρ"] = ("lead", 10, 10, shared)
+CANDIDATES["40 splits, 1/10 + ρ"] = ("lic", 40, 10, None)
+CANDIDATES["lead, 10 splits, 1/J + ρ"] = ("lead", 10, 10, None)
 OURS, FORMER = "10 splits, 1/J + ρ", "10 splits, 1/J + 1/9"
 PARTS, PARTITIONS = 5, 4  # of the real images
 FIFTHS = ["attribute", "captioner", "partition"]
@@ -87,7 +81,7 @@ def measure(size: str, ratio: str, corpus_seed: int) -> pd.DataFrame:
         for name, spread, each in (("lic", "std", enough), ("lead", "lead_std", lead)):
             columns = pd.DataFrame(each)
             table[f"{name}_{n}"], table[f"{spread}_{n}"] = columns.mean(), columns.std()
-    return table.assign(**dict(zip(KEYS, (size, ratio, corpus_seed), strict=True)))
+    return table.assign(size=size, ratio=ratio, corpus_seed=corpus_seed)
 
 
 def thinned(labels: pd.Series, ratio: float) -> pd.Series:
@@ -118,8 +112,8 @@ def measure_fifths(attribute: str, captioner: str, partition: int) -> pd.DataFra
     parts = [replace(corpus, labels=labels[part == number]) for number in range(PARTS)]
     lic = [by_split(each, [captioner], 10) for each in parts]
     means = [(number, each.mean(), each.std(ddof=1)) for number, each in enumerate(lic)]
-    about = dict(zip(FIFTHS, (attribute, captioner, partition), strict=True))
-    return pd.DataFrame(means, columns=["part", "lic_10", "std_10"]).assign(**about)
+    table = pd.DataFrame(means, columns=["part", "lic_10", "std_10"])
+    return table.assign(attribute=attribute, captioner=captioner, partition=partition)
 
 
 def in_fifths(rows: pd.DataFrame) -> pd.DataFrame:
@@ -158,13 +152,14 @@ def held(rows: pd.DataFrame) -> pd.DataFrame:
     """
     rows = rows.assign(**{"class ratio": rows["ratio"].map(RATIOS)})
     estimands = rows.groupby(SETTING)[["lic_10", "lead_10"]].transform("mean")
-    ratio, parts = rows["ratio"].map(CLASSES), []
-    for name, (quantity, n, count, more) in CANDIDATES.items():
+    ours, parts = shared(rows["ratio"].map(CLASSES)), []
+    for name, (quantity, n, count, rho) in CANDIDATES.items():
         spread = f"std_{n}" if quantity == "lic" else f"lead_std_{n}"
         kept = rows[f"{quantity}_{n}"].notna() & ((quantity == "lic") | (rows["gain"] > 0))
         part, estimand = rows[kept], estimands.loc[kept, f"{quantity}_10"]
-        mean, error = part[f"{quantity}_{n}"], 1 / count + more(ratio[kept])
-        reach = stdtrit(count - 1, 0.975) * np.sqrt(error) * part[spread]
+        rho = ours[kept] if rho is None else rho
+        mean, t = part[f"{quantity}_{n}"], stdtrit(count - 1, 0.975)
+        reach = t * np.sqrt(1 / count + rho) * part[spread]
         off = (mean - estimand).abs() / reach
         found = {
             "holds the mean": 100 * (off <= 1),
