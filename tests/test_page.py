@@ -30,7 +30,9 @@ FRAME = pd.DataFrame(
 def shown(monkeypatch):
     """What a page displays, in order."""
     items = []
-    monkeypatch.setattr(module, "display", lambda item, **_: items.append(getattr(item, "data", item)))
+    monkeypatch.setattr(
+        module, "display", lambda item, **_: items.append(getattr(item, "data", item))
+    )
     return items
 
 
