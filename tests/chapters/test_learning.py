@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks import studies
 from relic import paths
-from relic.chapters import learning, scores, studies
+from relic.chapters import learning, scores
 from relic.chapters.objects import without_objects
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError

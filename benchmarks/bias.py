@@ -2,7 +2,7 @@
 
 A classifier is trained on the training side of an embedded (synthetic) corpus, as in any run, and
 scored on a fresh draw of the same process: the expectation of a test score, with less noise than a
-tenth of the corpus would give. A row a setting, corpus and score in `results/calibration/grid.csv`.
+tenth of the corpus would give. A row a setting, corpus and score; `relic/chapters/calibration.py` reads them.
 
 A wordy captioner says several *sentences* of an image, each as its gain would have it, or *fillers*
 that tell nothing. Sentence by sentence its true LIC is that of the gain; a perfect classifier that
@@ -11,13 +11,20 @@ reads all sentences knows more than from one human caption, though nothing was a
 
 from functools import partial
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from relic.chapters.learning import AS_WRITTEN, SAME, shortened
+from relic.chapters.calibration import (
+    BASE,
+    CLASSIFIER_IMAGES,
+    LENGTH,
+    SETTING_GAINS,
+    SHARPNESS,
+    Setting,
+)
+from relic.chapters.learning import SAME, shortened
 from relic.chapters.scores import PARTS
 from relic.data.planted import PlantedCaptioner, planted_corpus
 from relic.errors import RelicError
@@ -28,25 +35,6 @@ from relic.measure.score import lic_score
 
 FRESH = 6000  # images of the draw that tests
 FRESH_SEED = 60_000  # more than the seed of the corpus
-SHARPNESS = {"x0.25": 0.25, "x0.5": 0.5, "plain": 1.0, "x2": 2.0, "x4": 4.0}  # of the logits
-
-
-class Setting(NamedTuple):
-    """A corpus, a captioner and a classifier: what LIC may depend on."""
-
-    gain: float = 1.0
-    images: int = 4000
-    stock: float = 0.7  # share of captions in stock form, which recur word for word
-    vocabulary: float = 0.75  # share of the phrases that the captioner has words for
-    classifier: str = "linear"
-    recipe: str = "C=0.1"
-    sentences: int = 1
-    fillers: int = 0
-    length: str = AS_WRITTEN  # or the same: an image's two captions end where the shorter does
-    corpus_seed: int = 5000
-
-
-BASE = Setting()
 FACTORS: dict[str, tuple] = {
     "gain": (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0),
     "images": (500, 1000, 2000, 4000, 8000, 16_000, 50_000),
@@ -57,17 +45,14 @@ FACTORS: dict[str, tuple] = {
     "fillers": (0, 3, 6),
 }
 CORPORA = 4  # of a setting
-CLASSIFIER_IMAGES = 2000  # small, so that an LSTM trains in a minute or two on a CPU
 CLASSIFIERS = {"linear": CORPORA, "bert-pre": CORPORA, "lstm": 1, "bert-ft": 1}  # corpora each
-GAINS = [0.0, 1.0]  # of every setting but those that vary the gain
-LENGTH = ["sentences", "fillers"]  # also measured at the same length
 
 
 def settings() -> list[Setting]:
     """One factor at a time from the base, each without gain and with gain 1."""
     found = []
     for factor, levels in FACTORS.items():
-        for level, gain in product(levels, GAINS):
+        for level, gain in product(levels, SETTING_GAINS):
             one = BASE._replace(**{"gain": gain, factor: level})
             found += [one, one._replace(length=SAME)] if factor in LENGTH else [one]
     return list(dict.fromkeys(found))
@@ -78,7 +63,7 @@ def wanted(corpora: int = 0, images: int = 0, classifier: str = "") -> list[Sett
     if classifier and classifier not in CLASSIFIERS:
         raise RelicError(f"classifier {classifier!r}", expected=", ".join(CLASSIFIERS))
     counts = {} if classifier else dict.fromkeys(settings(), corpora or CORPORA)
-    for name, gain in product([classifier] if classifier else CLASSIFIERS, GAINS):
+    for name, gain in product([classifier] if classifier else CLASSIFIERS, SETTING_GAINS):
         base = BASE._replace(classifier=name, recipe=RECIPES[name], gain=gain)
         counts[base._replace(images=images or CLASSIFIER_IMAGES)] = corpora or CLASSIFIERS[name]
     seed = BASE.corpus_seed

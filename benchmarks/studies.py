@@ -5,8 +5,9 @@ from itertools import product
 import pandas as pd
 from tqdm import tqdm
 
+from benchmarks import bias, intervals
 from relic.chapters import learning
-from relic.chapters.calibration import grid, intervals
+from relic.chapters.calibration import FIFTHS, Setting
 from relic.data.captioners import captioner_files
 from relic.errors import RelicError
 from relic.measure import inputs
@@ -22,15 +23,15 @@ def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = ""
     """
     if min(corpora, images) < 0:
         raise RelicError(f"corpora {corpora}, images {images}", expected="whole numbers from 0")
-    synthetic = grid.wanted(corpora, images, classifier)
+    synthetic = bias.wanted(corpora, images, classifier)
     captioners = {about["name"]: key for key, about in captioner_files().items()}
     fifths = product(ATTRIBUTES, captioners.values(), range(corpora or intervals.PARTITIONS))
     sized = [(*which, key) for which, key in product(learning.SIZES, captioners.values())]
     changed = (["attribute", "captioner"], product(ATTRIBUTES, captioners.values()))
     studies = {  # record, keys, values of the keys that are wanted, what measures them
         "intervals": ("calibration", intervals.KEYS, intervals.wanted(corpora), intervals.measure),
-        "fifths": ("calibration", intervals.FIFTHS, fifths, intervals.measure_fifths),
-        "grid": ("calibration", list(grid.Setting._fields), synthetic, grid.measure),
+        "fifths": ("calibration", FIFTHS, fifths, intervals.measure_fifths),
+        "grid": ("calibration", list(Setting._fields), synthetic, bias.measure),
         "curves": ("learning", ["images", "attribute", "captioner"], sized, _curve),
         "length": ("learning", *changed, _length),
         "objects": ("learning", *changed, _objects),
