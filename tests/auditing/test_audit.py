@@ -5,6 +5,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -369,6 +370,28 @@ def test_model_card_can_be_read_by_hugging_face(files, small, tmp_path):
     several = re.findall(r"```yaml\n(.*?)```", as_markdown(small), flags=re.S)
     names = [yaml.safe_load(block)["model-index"][0]["name"] for block in several]
     assert names == small.parts[0].audited.corpus.captioners
+
+
+class Letters:
+    """An encoder that downloads nothing: texts are near that share letters."""
+
+    name = "letters"
+
+    def encode(self, texts) -> np.ndarray:
+        counts = [[text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
+        return np.array([row / np.linalg.norm(row) for row in np.array(counts, dtype=float)])
+
+
+def test_gender_scores_are_shown(files, tmp_path, monkeypatch):
+    monkeypatch.setattr("relic.chapters.gender_score.models.load_encoder", lambda _: Letters())
+    objects = Path(files["labels"]).with_name("objects.csv")
+    found = audit(files["captions"][2], files["labels"], files["human"], objects=objects, seeds=[0],
+                  store=Store(tmp_path), progress=False, checks=False, with_accuracy=False)  # fmt: skip
+    table = found.parts[0].tables["gender_score"]
+    page = found.section("accuracy")
+    for row in table.to_dict("records"):
+        assert f">{row['method']}</td>" in page
+        assert f">{number(row['to_m'], 3)} [" in page
 
 
 def test_html_is_self_contained(small):
