@@ -141,11 +141,12 @@ def read(
 def compute(reads: list[Audited], left_out: dict[str, str], how: Choices) -> Audit:
     """Measure what was read."""
     started, first = time.time(), reads[0]
-    plans = [plan(each, how) for each in reads]
+    for each in reads:
+        plan(each, how)  # wrong choices are told before anything is computed
     with ThreadPoolExecutor(1) as pool:  # Java tokenizes and aligns while classifiers train
         asked = how.with_accuracy and first.captions_an_image
         described = pool.submit(details.caption_accuracy, first) if asked else None
-        parts = [_part(*each, how) for each in zip(reads, plans, strict=True)]
+        parts = [_part(each, how) for each in reads]
     given, options = first.inputs, {"classifiers": how.listed, "seeds": list(how.seeds)}
     options |= {"split": how.split, "vocabulary": given.vocabulary}
     options |= {"first_sentence": given.first_sentence, "also_mask": list(given.also_mask)}
@@ -157,9 +158,9 @@ def compute(reads: list[Audited], left_out: dict[str, str], how: Choices) -> Aud
     return Audit(parts, options, provenance.stamp() | made, accuracy, note, left_out)
 
 
-def _part(read: Audited, runs: list, how: Choices) -> Part:
+def _part(read: Audited, how: Choices) -> Part:
     named = details.naming(read)  # first: its draws are large, and gone before anything is kept
-    tables = measure(read, how, runs) | {
+    tables = measure(read, how) | {
         "words": details.telling_words(read),
         "naming": named,
         "recorded": details.recorded(read),

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -121,19 +121,14 @@ class Audited:
 
 
 def audited(inputs: Inputs) -> Audited:
-    """The corpus of these files; read once per process."""
-    return _audited(inputs.absolute())
-
-
-@lru_cache(maxsize=4)
-def _audited(inputs: Inputs) -> Audited:
     """Read, and join by image id; refuse before any computing what cannot be audited."""
+    inputs = inputs.absolute()
     about = attribute_of(inputs)
-    tables = {CAPTIONS_OF + name: _captions(file) for name, file in inputs.captions}
+    tables = {CAPTIONS_OF + name: readers.read_captions(file) for name, file in inputs.captions}
     tables |= _labels_and_human(inputs, about)
     tables |= {"objects": readers.read_objects(inputs.objects)} if inputs.objects else {}
     words = () if inputs.vocabulary in VOCABULARIES else readers.read_vocabulary(inputs.vocabulary)
-    frames, names = numbered({role: table.frame for role, table in tables.items()})
+    frames = numbered({role: table.frame for role, table in tables.items()})
     labels = frames["labels"].set_index("image_id")["label"].astype("int64").sort_index()
     generated = _generated(inputs, frames)
     sizes = generated["image_id"].value_counts()
@@ -143,9 +138,9 @@ def _audited(inputs: Inputs) -> Audited:
     images = images[images.isin(human["image_id"])] if HUMAN in tables else images
     counts = labels.loc[images].value_counts().reindex([0, 1], fill_value=0)
     if counts.min() < FEWEST:
-        ids = {role: set(frame["image_id"]) for role, frame in frames.items() if role != "objects"}
-        some = {role: [names.get(i, i) for i in sorted(each)[:3]] for role, each in ids.items()}
-        listed = [f"{r}: {len(ids[r]):,} ({', '.join(map(str, some[r]))}, …)" for r in ids]
+        ids = {role: sorted(set(table.frame["image_id"])) for role, table in tables.items()}
+        ids.pop("objects", None)
+        listed = [f"{r}: {len(i):,} ({', '.join(map(str, i[:3]))}, …)" for r, i in ids.items()]
         raise RelicError(
             f"{counts[0]:,} images of class 0 and {counts[1]:,} of class 1 are in all files; "
             f"images of {', '.join(listed)}",
@@ -185,12 +180,9 @@ def _audited(inputs: Inputs) -> Audited:
     )
 
 
-_captions = lru_cache(maxsize=8)(readers.read_captions)  # the same for each attribute
-
-
 def audited_corpus(inputs: Inputs) -> Corpus:
     """How a worker process gets the corpus."""
-    return _audited(inputs).corpus
+    return audited(inputs).corpus
 
 
 def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Table]:
@@ -261,18 +253,13 @@ def _generated(inputs: Inputs, frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return made.assign(caption=texts.str.lower())[columns]
 
 
-def numbered(frames: dict[str, pd.DataFrame]) -> tuple[dict[str, pd.DataFrame], dict[int, str]]:
+def numbered(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Image ids as numbers; where some are names, all get one each, in the order of the names."""
-    columns = {role: frame["image_id"] for role, frame in frames.items()}
-    if all(map(pd.api.types.is_integer_dtype, columns.values())):
-        return frames, {}
-    columns = {role: ids.astype("str") for role, ids in columns.items()}
-    known = sorted(set().union(*columns.values()))
-    number = {name: i for i, name in enumerate(known)}
-    made = {
-        role: frame.assign(image_id=columns[role].map(number)) for role, frame in frames.items()
-    }
-    return made, dict(enumerate(known))
+    ids = pd.concat({role: frame["image_id"] for role, frame in frames.items()})
+    if pd.api.types.is_integer_dtype(ids):
+        return frames
+    numbers = pd.Series(pd.factorize(ids.astype("str"), sort=True)[0], ids.index)
+    return {role: frame.assign(image_id=numbers[role]) for role, frame in frames.items()}
 
 
 def _human(frame: pd.DataFrame) -> tuple[pd.DataFrame, int, list[str]]:

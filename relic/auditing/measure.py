@@ -74,13 +74,13 @@ def plan(audited: Audited, how: Choices) -> list[Run]:
     return runs
 
 
-def measure(audited: Audited, how: Choices, runs: list[Run] | None = None) -> Tables:
+def measure(audited: Audited, how: Choices) -> Tables:
     """Compute what the store lacks of the planned runs, then the tables that follow from them.
 
     `lic`: a row each captioner and classifier. `runs`: the lic table of all splits. `differences`
     of captioners. `sizes`: the smallest LIC found in 80 % of audits. `checks`. `coverage` of the files.
     """
-    store, runs = how.store or Store(paths.audit_runs()), runs or plan(audited, how)
+    store, runs = how.store or Store(paths.audit_runs()), plan(audited, how)
     unkept = f"runs cannot be kept in {store.directory}"
     check_writable(store.directory, unkept, mend="RELIC_RUNS=DIR names another")
     options = {"workers": how.workers, "scheduler": how.scheduler, "progress": how.progress}

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from math import isnan
 from pathlib import Path
 from typing import Annotated
 
@@ -97,18 +98,15 @@ def audit(
     warned = f" ({many}: read them first)" if result.cautions else ""
     print(f"report: {out / files[0].name}{warned}")
     if fail_above is not None:
-        high = {r["captioner"] for r in result.results if _least(r) > fail_above}
+        ends = [(r["captioner"], r["lic"] if isnan(r["low"]) else r["low"]) for r in result.results]
+        high = sorted({name for name, low in ends if low > fail_above})
         if high:
-            print(f"above {fail_above:g}: {', '.join(sorted(high))}", file=sys.stderr)
+            print(f"above {fail_above:g}: {', '.join(high)}", file=sys.stderr)
             raise typer.Exit(ABOVE)
 
 
 def _listed(text: str) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
-
-
-def _least(row: dict) -> float:
-    return row["low"] if row["low"] == row["low"] else row["lic"]
 
 
 @contextlib.contextmanager

@@ -248,6 +248,17 @@ def test_what_cannot_be_audited_is_refused_with_ids(tmp_path, given, found):
         audited(inputs(tmp_path, **given))
 
 
+def test_a_file_that_has_changed_is_read_again(tmp_path):
+    """An audit in a notebook: mend the file, execute the cell again."""
+    before = audited(inputs(tmp_path))
+    captions = [{"image_id": i, "caption": f"a dog with thing {i % 7}"} for i in range(80)]
+    after = audited(
+        inputs(tmp_path, captions, {str(i): "Male" if i % 3 else "Female" for i in range(80)})
+    )
+    assert after.corpus.generated["caption"].iloc[0] == "a dog with thing 0"
+    assert after.corpus.labels.sum() < before.corpus.labels.sum()
+
+
 def test_two_captioners_without_a_common_image(tmp_path):
     told = inputs(tmp_path)
     other = tmp_path / "other.csv"
