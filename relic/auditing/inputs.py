@@ -32,7 +32,7 @@ TAKEN = ("human", "people")  # what tables call the other side
 class Inputs:
     """Files of an audit, by path. A captions file may be `NAME=FILE`; its stem is its name otherwise."""
 
-    captions: str | Path | Sequence[str | Path] | Mapping[str, str | Path] = ()  # or {NAME: FILE}
+    captions: str | Path | Sequence[str | Path | tuple] | Mapping = ()  # or {NAME: FILE}, or pairs
     labels: str | Path = ""  # without: those of `data`
     human: str | Path = ""  # without, with labels of one's own: LIC_M only; else those of `data`
     attribute: str = "gender"  # gender, race, age, a YAML file, or a new name with `classes`
@@ -60,7 +60,7 @@ class Inputs:
 def _named_files(captions) -> tuple[tuple[str, str], ...]:
     """Captioner and absolute path of each captions file; a name must be one that can be shown."""
     given = [captions] if isinstance(captions, str | Path) else captions
-    pairs = given.items() if isinstance(given, Mapping) else map(_name_and_file, map(str, given))
+    pairs = map(_name_and_file, given.items() if isinstance(given, Mapping) else given)
     files = [(" ".join(_shown(str(name)).split()), _absolute(file)) for name, file in pairs]
     if not files:
         raise RelicError("no captions file", expected="a COCO results file, or several")
@@ -79,10 +79,12 @@ def _named_files(captions) -> tuple[tuple[str, str], ...]:
     return tuple(files)
 
 
-def _name_and_file(given: str) -> tuple[str, str]:
-    name, equals, file = given.partition("=")
+def _name_and_file(given) -> tuple[str, str]:
+    if isinstance(given, tuple):
+        return given
+    name, equals, file = str(given).partition("=")
     if not equals or os.path.exists(given):  # Path.exists raises where a name is too long
-        name, file = "", given
+        name, file = "", str(given)
     stem = Path(file).name.removesuffix(".gz")
     return name.strip() or stem.rsplit(".", 1)[0] or stem, file
 

@@ -248,6 +248,15 @@ def test_what_cannot_be_audited_is_refused_with_ids(tmp_path, given, found):
         audited(inputs(tmp_path, **given))
 
 
+def test_another_process_gets_the_same_corpus(tmp_path, monkeypatch):
+    told, _ = inputs(tmp_path), monkeypatch.chdir(tmp_path)
+    given = {"a=b": "captions.json", "c": told.captions[0]}
+    corpus = audited(replace(told, captions=given, labels="labels.json")).corpus
+    monkeypatch.chdir("/")
+    assert corpus.reload().fingerprint == corpus.fingerprint
+    assert corpus.captioners == ["a=b", "c"]
+
+
 def test_a_file_that_has_changed_is_read_again(tmp_path):
     """An audit in a notebook: mend the file, execute the cell again."""
     before = audited(inputs(tmp_path))
