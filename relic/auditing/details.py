@@ -164,15 +164,19 @@ def naming(audited: Audited) -> pd.DataFrame:
     return wide.rename(columns={WRONG_OF_NAMED: "wrong_of_named"})
 
 
-def misnamed(naming: pd.DataFrame) -> dict[str, list[dict]]:
-    """By captioner, how often it names the wrong class of those it names, people beside it."""
+def results(audited: Audited) -> list[dict]:
+    """A plain dict each captioner and classifier.
+
+    `misnamed`: how often it names the wrong class of those it names, people beside it.
+    """
+    rows, naming = audited.tables["lic"].to_dict("records"), audited.tables["naming"]
     if naming.empty:
-        return {}
+        return [row | {"misnamed": []} for row in rows]
     people = naming[naming["captioner"] == HUMAN].set_index("label")["wrong_of_named"]
     named, human = naming["right"] + naming["wrong"], naming["label"].map(people)
     kept = ["label", "wrong_of_named", "low", "high", "neutral", "images", "named", "human"]
-    by_captioner = naming.assign(named=named, human=human).groupby("captioner")
-    return {name: rows[kept].to_dict("records") for name, rows in by_captioner}
+    of = naming.assign(named=named, human=human).set_index("captioner")[kept]
+    return [row | {"misnamed": of.loc[[row["captioner"]]].to_dict("records")} for row in rows]
 
 
 def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
@@ -196,7 +200,7 @@ def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
 def recorded(audited: Audited) -> pd.DataFrame:
     """Recorded LIC of the papers' captioners on COCO val 2014, linear, for a sense of size."""
     table, synthetic = pd.read_csv(paths.SCALE), audited.corpus.synthetic
-    return table[(table["attribute"] == audited.corpus.attribute.name) & (not synthetic)]
+    return table[(table["attribute"] == audited.attribute.name) & (not synthetic)]
 
 
 def gender_score(audited: Audited) -> pd.DataFrame:
@@ -218,7 +222,7 @@ def gender_score(audited: Audited) -> pd.DataFrame:
 
 def described(audited: Audited, captioner: str) -> dict[str, float]:
     """What a captioner's captions are like, in percent of captions unless it says otherwise."""
-    corpus, images, token = audited.corpus, sampled(audited), audited.corpus.attribute.mask_token
+    corpus, images, token = audited.corpus, sampled(audited), audited.attribute.mask_token
     own = [caption.split() for caption in _read(audited, Reading("model", captioner))]
     aligned = Reading("human", captioner, vocabulary=audited.vocabulary)
     read = _read(audited, aligned) if audited.captions_an_image else []
@@ -244,7 +248,7 @@ def cautions(audited: Audited, lic: pd.DataFrame) -> dict[str, dict]:
 
     `templates/sentences.txt` has a sentence for each.
     """
-    corpus, about, human = audited.corpus, audited.corpus.attribute, audited.captions_an_image
+    corpus, about, human = audited.corpus, audited.attribute, audited.captions_an_image
     like = pd.DataFrame({name: described(audited, name) for name in corpus.captioners}).T
     labels, (common, rarer) = corpus.labels.loc[audited.images], about.classes
     share, tested, splits = labels.mean(), int(lic["n_test"].min()), int(lic["n_seeds"].min())

@@ -5,7 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -100,7 +100,7 @@ def _absolute(file: str | Path) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Audited:
-    """The corpus of an audit, and what became of its files on the way."""
+    """One attribute of an audit: the corpus, what became of its files on the way, what was measured."""
 
     corpus: Corpus
     inputs: Inputs
@@ -109,12 +109,24 @@ class Audited:
     coverage: pd.DataFrame  # captioner, captions, with label, with human captions, with both
     notes: list[str]
     files: list[dict]  # role, file, sha256
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)  # by name, once it is measured
+    cautions: dict[str, dict] = field(default_factory=dict)  # what stands out, by kind
+
+    @property
+    def attribute(self) -> Attribute:
+        """Gender, race, age, or one's own."""
+        return self.corpus.attribute
+
+    @property
+    def classes(self) -> dict[str, int]:
+        """Audited images of each class; the second is the rarer one."""
+        return self.corpus.label_counts(self.images)
 
     @property
     def ratio(self) -> float:
         """Images of the rarer class for one of the other."""
-        counts = self.corpus.label_counts(self.images).values()
-        return min(counts) / max(counts)
+        common, rarer = self.classes.values()
+        return rarer / common
 
     @property
     def vocabulary(self) -> str:

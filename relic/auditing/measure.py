@@ -116,7 +116,7 @@ def _rows(audited: Audited, runs: Runs, chance: pd.Series, by_seed: pd.DataFrame
     every = by_seed[by_seed["seen"] == ALL].groupby("captioner")
     model, human = (runs.where(side=side).frame.groupby("captioner") for side in ("model", "human"))
     table = pd.DataFrame(index=names).assign(
-        attribute=audited.corpus.attribute.name,
+        attribute=audited.attribute.name,
         classifier=by_seed["classifier"].iloc[0],
         n_images=len(audited.images),
         n_test=every["n_test"].mean().round().astype(int),
@@ -189,7 +189,7 @@ def verdict(found: Interval) -> str:
 
 def _sizes(audited: Audited, lic: pd.DataFrame) -> pd.DataFrame:
     """What other numbers of images would find, if the spread shrinks with their square root."""
-    rarer = min(audited.corpus.label_counts(audited.images).values())
+    rarer = min(audited.classes.values())
     sizes = pd.DataFrame({"images a class": sorted({*SIZES, rarer})})
     known = lic.reindex(columns=["captioner", "classifier", "detectable"]).query("detectable > 0")
     table = known.merge(sizes, how="cross")

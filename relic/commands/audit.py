@@ -85,9 +85,8 @@ def audit(
     with held(out, force) as place:
         reads, left_out = read(Inputs(captions, **files, **words), _listed(attribute))
         for each in reads:
-            counts = each.corpus.label_counts(each.images)
-            by_class = ", ".join(f"{name} {n:,}" for name, n in counts.items())
-            about = f"{each.corpus.attribute.name}: {len(each.images):,} images ({by_class})"
+            by_class = ", ".join(f"{name} {n:,}" for name, n in each.classes.items())
+            about = f"{each.attribute.name}: {len(each.images):,} images ({by_class})"
             print(about, *each.notes, sep="\n  ", file=sys.stderr)
         result = compute(reads, left_out, choices)
         files = result.write(place, formats)

@@ -333,7 +333,7 @@ def test_telling_words_name_what_was_planted(tmp_path):
 
 def test_random_labels_have_no_telling_words(small):
     """4 standard errors: of thousands of words none passes by chance."""
-    told = small.parts[0].audited
+    told = small.parts[0]
     drawn = np.random.default_rng(1).permutation(told.corpus.labels.to_numpy())
     corpus = replace(told.corpus, labels=pd.Series(drawn, index=told.corpus.labels.index))
     assert telling_words(replace(told, corpus=corpus)).empty
@@ -389,7 +389,7 @@ def test_model_card_can_be_read_by_hugging_face(files, small, tmp_path):
     assert "Before you use these numbers" in card.text
     several = re.findall(r"```yaml\n(.*?)```", as_markdown(small), flags=re.S)
     names = [yaml.safe_load(block)["model-index"][0]["name"] for block in several]
-    assert names == small.parts[0].audited.corpus.captioners
+    assert names == small.parts[0].corpus.captioners
 
 
 class Letters:
