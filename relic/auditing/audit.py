@@ -168,15 +168,14 @@ def lic(
     >>> audit.lic, audit.low, audit.high, audit.verdict, audit.cautions  # doctest: +SKIP
     """
     _check_texts("captions", captions)
-    lists = {}
-    for image, texts in dict(human or {}).items():
-        lists[image] = list(texts) if isinstance(texts, list | tuple) else [texts]
-        _check_texts(f"human captions of {image!r}", dict(enumerate(lists[image])))
+    for image, texts in (human or {}).items():
+        several = texts if isinstance(texts, list | tuple) else [texts]
+        _check_texts(f"human captions of {image!r}", dict(enumerate(several)))
     with tempfile.TemporaryDirectory() as scratch:
         if isinstance(attribute, Attribute):  # JSON is YAML, too
             about, attribute = attribute, str(Path(scratch, "attribute.yml"))
             Path(attribute).write_text(about.model_dump_json(), encoding="utf-8")
-        files = {"captions": captions, "labels": labels} | ({"human": lists} if lists else {})
+        files = {"captions": captions, "labels": labels} | ({"human": human} if human else {})
         for what, values in files.items():
             files[what] = str(Path(scratch, f"{what}.json"))
             plain = {str(i): None if value != value else value for i, value in values.items()}

@@ -64,14 +64,14 @@ def _classes(audited: Audited) -> np.ndarray:
     return audited.corpus.labels.loc[sampled(audited)].to_numpy()
 
 
-def _counted(captions: list[str], classes: np.ndarray, pairs: bool) -> list[Counter]:
-    """For each class, the captions that hold a word (or, with `pairs`, two in a row)."""
-    counts = [Counter(), Counter()]
+def _counted(captions: list[str], classes: np.ndarray, pairs: bool) -> pd.DataFrame:
+    """By word (with `pairs`, also two in a row) and class, the captions that hold it."""
+    counts: dict[int, Counter] = {0: Counter(), 1: Counter()}
     for caption, value in zip(captions, classes, strict=True):
         tokens = caption.split()
         held = [*tokens, *map(" ".join, pairwise(tokens))] if pairs else tokens
         counts[value].update(dict.fromkeys(held).keys())  # in their order: ties are broken by it
-    return counts
+    return pd.DataFrame(counts).fillna(0).astype(int)
 
 
 def _holding(captions: list[str], term: str) -> np.ndarray:
@@ -89,8 +89,7 @@ def telling_words(audited: Audited, words: int = WORDS) -> pd.DataFrame:
     for name in corpus.captioners:
         own, said = _read(audited, Reading("model", name)), corpus.captions(name)
         counts = _counted(own, classes, pairs=True)
-        terms = [t for t in counts[0] | counts[1] if counts[0][t] + counts[1][t] >= LEAST]
-        table = pd.DataFrame([[each[t] for each in counts] for t in terms], terms, [0, 1])
+        table = counts[counts.sum(axis=1) >= LEAST]
         rates, share = table / sizes, table.sum(axis=1) / sizes.sum()
         error = np.sqrt(share * (1 - share) * (1 / sizes).sum())
         apart = ((rates[1] - rates[0]) / error).where(error > 0, 0)
@@ -133,7 +132,7 @@ def _different(terms: Iterable[str], mask_token: str, number: int) -> list[str]:
 def leaks(audited: Audited, most: int = 8) -> list[str]:
     """Words left in human captions that occur almost only with one class, the most frequent first."""
     classes = np.tile(_classes(audited), audited.captions_an_image)
-    said = pd.DataFrame(_counted(_human(audited), classes, pairs=False)).T.fillna(0)
+    said = _counted(_human(audited), classes, pairs=False)
     rates = said / np.bincount(classes, minlength=2)
     enough = rates.max(axis=1) >= np.maximum(LEAK_LEAST, LEAK_SHARE * rates.sum(axis=1))
     found = said.sum(axis=1)[enough & (said.sum(axis=1) >= 30)]

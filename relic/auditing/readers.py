@@ -220,12 +220,9 @@ def _column(table: Table, what: str, *choices: tuple[str, ...]) -> str:
     about = [load_attribute(name) for name in known_attributes()]
     labels = (*CLASSES, *(word for known in about for word in (known.name, known.field)))
     roles = {LISTS: HUMAN_INSTEAD, GENERATED: CAPTIONS_INSTEAD, labels: LABELS_INSTEAD}
-    looks = [
-        f"{hint}; else name the column {choices[0][0]}"
-        for names, hint in roles.items()
-        if table.matching(names)
-    ]
-    name = table.named(what, *choices, mend=next(iter(looks), ""))
+    looks = [hint for names, hint in roles.items() if table.matching(names)]
+    mend = f"{looks[0]}; else name the column {choices[0][0]}" if looks else ""
+    name = table.named(what, *choices, mend=mend)
     if name.strip().casefold() != "caption" and table.kind != "mapping":
         table.notes.append(f"{what} are read from {name}")
     return name
