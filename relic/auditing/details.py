@@ -156,10 +156,9 @@ def naming(audited: Audited) -> pd.DataFrame:
     found = direction.naming(captions, image_draws(len(images), DRAWS))
     found = found[found["outcome"].isin(OUTCOMES) & ~found["label"].isin(["gap", "all"])]
     keys = ["captioner", "label"]
-    wide = found.pivot(index=keys, columns="outcome", values="value")
-    wide = wide.reindex(found[keys].drop_duplicates().itertuples(index=False, name=None))
-    bounds = found[found["outcome"] == WRONG_OF_NAMED].set_index(keys)
-    wide = wide.assign(low=bounds["low"], high=bounds["high"], images=bounds["n"]).reset_index()
+    ends = found[found["outcome"] == WRONG_OF_NAMED].set_index(keys)  # in the order of captioners
+    wide = found.pivot(index=keys, columns="outcome", values="value").loc[ends.index]
+    wide = wide.assign(low=ends["low"], high=ends["high"], images=ends["n"]).reset_index()
     return wide.rename(columns={WRONG_OF_NAMED: "wrong_of_named"})
 
 
