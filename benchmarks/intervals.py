@@ -7,14 +7,15 @@ Sizes are those of race and gender (images of class 1), class ratios 1 : 2.2 (th
 """
 
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
 
 from relic.chapters.calibration import CLASSES, GAINS, SPLITS
-from relic.chapters.learning import real
+from relic.chapters.learning import EVERY, OLDER, complete_only
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
+from relic.data.load import load_corpus
 from relic.data.planted import CAPTIONERS, planted_corpus
 from relic.measure.inputs import Reading, usable_labels
 from relic.measure.runs import train
@@ -79,6 +80,13 @@ def by_split(corpus: Corpus, captioners: list[str], splits: int) -> np.ndarray:
         lic_data = np.mean([each.scores["score"] for each in human])
         lic.append([one(name).scores["score"] - lic_data for name in captioners])
     return np.array(lic)
+
+
+@cache
+def real(attribute: str, images: str = EVERY) -> Corpus:
+    """The real captions, on all images or on those of the complete sources."""
+    corpus = load_corpus(attribute, "real")
+    return complete_only(corpus)[0] if images == OLDER else corpus
 
 
 def measure_fifths(attribute: str, captioner: str, partition: int) -> pd.DataFrame:

@@ -14,6 +14,11 @@ from relic.measure import inputs
 from relic.records.tables import home, read_table, write_record
 
 ATTRIBUTES = ("gender", "race")
+SIZES = {  # training images of the recorded curves, by images and attribute; 1: all there are
+    (learning.EVERY, "gender"): (500, 1000, 1280, 2000, 3000, 4388, 1),
+    (learning.EVERY, "race"): (500, 750, 1000, 1280, 1),
+    (learning.OLDER, "gender"): (1280, 1),
+}
 
 
 def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = "") -> pd.DataFrame:
@@ -26,7 +31,7 @@ def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = ""
     synthetic = bias.wanted(corpora, images, classifier)
     captioners = {about["name"]: key for key, about in captioner_files().items()}
     fifths = product(ATTRIBUTES, captioners.values(), range(corpora or intervals.PARTITIONS))
-    sized = [(*which, key) for which, key in product(learning.SIZES, captioners.values())]
+    sized = [(*which, key) for which, key in product(SIZES, captioners.values())]
     changed = (["attribute", "captioner"], product(ATTRIBUTES, captioners.values()))
     studies = {  # record, keys, values of the keys that are wanted, what measures them
         "intervals": ("calibration", intervals.KEYS, intervals.wanted(corpora), intervals.measure),
@@ -54,13 +59,13 @@ def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = ""
 
 
 def _curve(images: str, attribute: str, captioner: str) -> pd.DataFrame:
-    corpus, sizes = learning.real(attribute, images), learning.SIZES[images, attribute]
+    corpus, sizes = intervals.real(attribute, images), SIZES[images, attribute]
     return learning.curve(corpus, [captioner], sizes=sizes).assign(images=images)
 
 
 def _length(attribute: str, captioner: str) -> pd.DataFrame:
-    return learning.length_matched(learning.real(attribute), [captioner])
+    return learning.length_matched(intervals.real(attribute), [captioner])
 
 
 def _objects(attribute: str, captioner: str) -> pd.DataFrame:
-    return learning.objects_masked(learning.real(attribute), [captioner])
+    return learning.objects_masked(intervals.real(attribute), [captioner])

@@ -19,6 +19,7 @@ ATTRIBUTES = PACKAGE / "data" / "attributes"  # one YAML file an attribute
 CAPTIONERS = PACKAGE / "data" / "captioners.yml"  # the captioners and their files
 OBJECTS = PACKAGE / "chapters" / "objects.yml"  # COCO's objects and the words for them
 COLOURED = PACKAGE / "chapters" / "coloured.html"  # captions with their words marked
+FORMS = PACKAGE / "chapters" / "gender_score" / "forms.yml"  # persons' words, set to another
 PRIVACY = PACKAGE / "records" / "privacy.yml"  # what results/ may hold
 BENCHMARKS = ROOT / "benchmarks"  # what `relic bench` and `relic calibrate` measure; not installed
 PUBLISHED = PACKAGE / "records" / "published"  # the papers' numbers as tidy CSV

@@ -17,7 +17,6 @@ from scipy.special import entr, expit
 from relic.chapters.layout import in_cells
 from relic.chapters.objects import object_names, object_table, without_objects
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
-from relic.data.load import load_corpus
 from relic.judge.lic import lic_table, mean_over_captioners
 from relic.measure.classifiers.base import TextForm
 from relic.measure.classifiers.linear import Linear
@@ -32,11 +31,6 @@ NOTHING, OBJECTS = "nothing", "all objects"
 AS_WRITTEN, SAME = "as written", "same length"
 Texts = dict[str, list[pd.Series]]  # of the sides `model` and `human`
 EVERY, OLDER = "all", "older"  # images; `older`: those of the complete sources, five captions each
-SIZES = {  # training images of the recorded curves, by images and attribute; 1: all there are
-    (EVERY, "gender"): (500, 1000, 1280, 2000, 3000, 4388, 1),
-    (EVERY, "race"): (500, 750, 1000, 1280, 1),
-    (OLDER, "gender"): (1280, 1),
-}
 SHARES = (0.125, 0.25, 0.5, 1)  # of the largest training set, where no sizes are given
 SHOWN = {"generated": "lic_model", "human": "lic_data", "difference": "lic"}
 
@@ -185,13 +179,6 @@ def shortened(caption: str, other: str) -> str:
     ('a dog', 'a dog')
     """
     return " ".join(caption.split()[: len(other.split())])
-
-
-@cache
-def real(attribute: str, images: str = EVERY) -> Corpus:
-    """The real captions, on all images or on those of the complete sources."""
-    corpus = load_corpus(attribute, "real")
-    return complete_only(corpus)[0] if images == OLDER else corpus
 
 
 def complete_only(corpus: Corpus) -> tuple[Corpus, pd.Series]:

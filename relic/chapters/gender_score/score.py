@@ -13,7 +13,9 @@ from functools import cache, lru_cache
 
 import numpy as np
 import pandas as pd
+import yaml
 
+from relic import paths
 from relic.chapters.direction import BOTH, NONE, named_class, words_of
 from relic.data.attribute import load_attribute
 from relic.errors import RelicError
@@ -24,20 +26,9 @@ PERSONS, MASK = ("person", "man", "woman"), "[MASK]"
 NEUTRAL = {"person", "people", "persons"}
 PERSON_LABELS = NEUTRAL | {"human", "humans"}  # of objects in images
 WORDS = words_of(load_attribute("gender"))  # for men, for women
-_OBJECT = ("them", "him", "her")
-_FORMS = {  # words -> what stands for a person, a man, a woman in their place; any other: PERSONS
-    "people persons": ("people", "men", "women"),
-    "men gentlemen boys brothers guys emperors dudes": ("people", "men", "women"),
-    "women ladies girls sisters queens": ("people", "men", "women"),
-    "male female": ("person", "male", "female"),
-    "he she": ("they", "he", "she"),
-    "him": _OBJECT,
-    "his her": ("their", "his", "her"),
-    "hers": ("theirs", "his", "hers"),
-    "himself herself": ("themselves", "himself", "herself"),
-}
-FORMS = dict.fromkeys(WORDS[0] | WORDS[1] | NEUTRAL, PERSONS)
-FORMS |= {word: forms for words, forms in _FORMS.items() for word in words.split()}
+FORMS = dict.fromkeys(WORDS[0] | WORDS[1] | NEUTRAL, PERSONS)  # of a person, a man, a woman
+for _words, _forms in yaml.safe_load(paths.FORMS.read_text(encoding="utf-8")).items():
+    FORMS |= dict.fromkeys(_words.split(), tuple(_forms))
 del FORMS["pregnant"]  # states a gender but has no counterpart
 _WORD = re.compile(r"(\ban )?([\w-]+)")  # the article goes with its word: an actress, a man
 _NOTHING_OWNED = re.compile(  # after `her`
@@ -76,7 +67,7 @@ def with_person(caption: str, person: str) -> str:
         if word not in FORMS:
             return match.group()
         alone = word == "her" and _NOTHING_OWNED.match(match.string, match.end())
-        forms = dict(zip(PERSONS, _OBJECT if alone else FORMS[word], strict=True))
+        forms = dict(zip(PERSONS, FORMS["him" if alone else word], strict=True))
         return ("a " if article else "") + forms.get(person, MASK)
 
     return _WORD.sub(formed, caption.lower().strip())
