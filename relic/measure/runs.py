@@ -22,13 +22,7 @@ from scipy.special import expit
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.measure import inputs
-from relic.measure.classifiers.base import (
-    Classifier,
-    TextForm,
-    check_options,
-    classifier,
-    classifier_type,
-)
+from relic.measure.classifiers.base import Classifier, TextForm, classifier, kind_of
 from relic.measure.inputs import Reading
 from relic.measure.score import fit_temperature, lic_score, summary
 from relic.measure.splits import split
@@ -114,7 +108,7 @@ def complete(corpus: str, attribute: str, captioner: str, classifier: str, **opt
     if unknown:
         raise RelicError(f"unknown {', '.join(unknown)}", expected=", ".join(_DEFAULTS))
     run = Run(corpus, attribute, captioner, classifier, **options)
-    kind, human = classifier_type(run.classifier), run.side == "human"
+    kind, human = kind_of(run.classifier), run.side == "human"
     return replace(
         run,
         vocabulary=(run.vocabulary or "captioner") if human else "",
@@ -122,7 +116,7 @@ def complete(corpus: str, attribute: str, captioner: str, classifier: str, **opt
         caption_set="standard" if human else run.caption_set,
         recipe=run.recipe or kind.recipes[0],
         batching=run.batching or kind.batchings[0],
-        encoder=run.encoder or getattr(kind, "default_encoder", ""),
+        encoder=run.encoder or kind.encoder,
         code=f"{PIPELINE}.{kind.version}",
     )
 
@@ -132,7 +126,7 @@ def _check(run: Run, corpus: Corpus) -> None:
     if run.captioner not in corpus.captioners:
         known = ", ".join(corpus.captioners)
         raise RelicError(f"{where}: unknown captioner {run.captioner!r}", expected=known)
-    check_options(run.classifier, **run.options)
+    classifier(run.classifier, **run.options)  # refuses wrong options
     if run.side not in ("model", "human"):
         raise RelicError(f"side {run.side!r}", expected="model or human")
     if run.vocabulary not in ("", *inputs.VOCABULARIES):
@@ -156,7 +150,7 @@ def _classes(corpus: Corpus, run: Run) -> pd.Series:
 def prepare(corpus: Corpus, run: Run) -> Material:
     """Split, and mark what of the test side the training side holds already."""
     raw, groups = inputs.raw_captions(corpus, run.reading), None
-    form = classifier_type(run.classifier).text_form
+    form = kind_of(run.classifier).text_form
     masked = inputs.read_captions(corpus, run.reading, form)
     if run.split == "grouped":
         groups = inputs.read_captions(corpus, inputs.grouped_by(run.reading), TextForm())

@@ -21,7 +21,6 @@ from tqdm import tqdm
 from relic import paths
 from relic.data.corpus import Corpus
 from relic.errors import RelicError, needed
-from relic.measure.classifiers.base import CLASSIFIERS
 from relic.measure.runs import Run, Store, compute, describe
 
 TOGETHER = 20  # runs on the same captions that one worker does in a row: ten seeds, two recipes
@@ -180,13 +179,12 @@ def _processes(workers: int) -> Iterator[Callable[[Bundle], Executor]]:
 
 
 def _context():
-    """Workers fork from a server that imports all code once: edits of a checkout cannot reach a sweep."""
+    """Workers fork from a server that imports this process's code once: edits cannot reach a sweep."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     loaded = [name for name in list(sys.modules) if name.partition(".")[0] == "relic"]
-    classifiers = [place.partition(":")[0] for place in CLASSIFIERS.values()]
-    context.set_forkserver_preload([*loaded, *classifiers])
+    context.set_forkserver_preload(loaded)
     return context
 
 
