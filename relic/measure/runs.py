@@ -234,44 +234,39 @@ class Store:
 
     def get(self, run: Run) -> Outcome | None:
         """A finished run with its per-image outcomes, or None."""
-        file = self.file(run)
-        head = self._head(file)
-        if head is None:
-            return None
-        try:
-            payload = io.BytesIO(file.read_bytes()[-head["bytes"] :])
-            array = np.load(payload, allow_pickle=False)
-            images = pd.DataFrame({column: array[column] for column in COLUMNS})
-        except (OSError, ValueError, KeyError, IndexError) as error:
-            warnings.warn(f"{file} is ignored, it will be computed again: {error}", stacklevel=2)
-            return None
-        return Outcome(run, head["scores"], images)
+        found = self._read(self.file(run), images=True)
+        return Outcome(run, found["scores"], found["images"]) if found else None
 
     def missing(self, runs: Iterable[Run]) -> list[Run]:
         """Runs that are not finished yet, each once."""
-        return [run for run in dict.fromkeys(runs) if self._head(self.file(run)) is None]
+        return [run for run in dict.fromkeys(runs) if self._read(self.file(run)) is None]
 
     def frame(self, runs: Iterable[Run] | None = None) -> pd.DataFrame:
         """Descriptions and scores of finished runs, one row each; all of them by default."""
         files = self.directory.glob("??/*.run") if runs is None else map(self.file, runs)
-        heads = filter(None, map(self._head, sorted(files)))
-        return pd.DataFrame([head["run"] | head["scores"] for head in heads])
+        found = filter(None, map(self._read, sorted(files)))
+        return pd.DataFrame([each["run"] | each["scores"] for each in found])
 
     @staticmethod
-    def _head(file: Path) -> dict | None:
-        """The first line of a whole file of ours; None, with a warning, for anything else."""
+    def _read(file: Path, images: bool = False) -> dict | None:
+        """The first line of a whole file of ours, and `images` if asked for.
+
+        None for a file that is not there and, with a warning, for anything else.
+        """
         try:
             with file.open("rb") as stream:
-                line = stream.readline()
-                size = os.fstat(stream.fileno()).st_size
-            head = json.loads(line)
-            if head["format"] != FORMAT or size != len(line) + head["bytes"]:
-                raise ValueError("cut short or of another format")
-            if Run(**head["run"]).key != file.stem:
-                raise ValueError("its description does not fit its name")
-            return head
+                line, size = stream.readline(), os.fstat(stream.fileno()).st_size
+                found = json.loads(line)
+                if found["format"] != FORMAT or size != len(line) + found["bytes"]:
+                    raise ValueError("cut short or of another format")
+                if Run(**found["run"]).key != file.stem:
+                    raise ValueError("its description does not fit its name")
+                if images:
+                    array = np.load(stream, allow_pickle=False)
+                    found["images"] = pd.DataFrame({column: array[column] for column in COLUMNS})
+            return found
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
             warnings.warn(f"{file} is ignored, it will be computed again: {error}", stacklevel=3)
             return None
