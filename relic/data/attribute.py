@@ -48,10 +48,6 @@ class Attribute(BaseModel):
         lines = [lines] if isinstance(lines, str) else lines
         return frozenset(word for line in lines for word in str(line).lower().split())
 
-    def class_index(self, label: str) -> int | None:
-        """0 or 1, or None for a label such as `Unsure` that is dropped."""
-        return self.classes.index(label) if label in self.classes else None
-
 
 def known_attributes() -> list[str]:
     """Names of the attributes that ship with the package."""

@@ -48,6 +48,7 @@ def check(directory: Path) -> SimpleNamespace:
     here = [(directory / name).is_file() for name in files.index]
     absent = [name for name, there in zip(files.index, here, strict=True) if not there]
     absent += [part for part in PARTS[3:] if not (directory / part).is_dir()]
+    costs = {n: next(cost for s, cost in DISABLES.items() if n.startswith(s)) for n in absent}
     attributes = [_attribute(directory, name) for name in known_attributes()]
     errors, coco = [a.error for a in attributes if a.error], {}
     for file in coco_files(directory):
@@ -59,7 +60,7 @@ def check(directory: Path) -> SimpleNamespace:
         directory=str(directory),
         fingerprint=directory_fingerprint(directory),
         attributes=attributes,
-        missing=[{"path": name, "disables": disabled(name)} for name in absent],
+        missing=[{"path": name, "disables": cost} for name, cost in costs.items()],
         modified=[n for n, sha1 in files[here].items() if present(directory / n) != sha1],
         coco=coco,
         errors=list(dict.fromkeys(errors)),
@@ -85,8 +86,3 @@ def _attribute(directory: Path, name: str) -> SimpleNamespace:
         absent = error.found.endswith(f"labelled with {name}")
         report["error"] = "" if absent else str(error)
     return SimpleNamespace(**report)
-
-
-def disabled(path: str) -> str:
-    """What the absence of a file or directory costs."""
-    return next(text for start, text in DISABLES.items() if path.startswith(start))
