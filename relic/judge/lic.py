@@ -49,7 +49,7 @@ def lic_table(runs, *, of: str = "score", seen: str = ALL) -> pd.DataFrame:
     human = frame[frame["side"] == "human"]
     listed = human.groupby(keys)["caption_index"].agg(lambda k: ", ".join(map(str, sorted(set(k)))))
     both = model.join(data, how="inner").join(listed.rename("human")).reset_index()
-    both["captioner"] = _named(runs, both["captioner"])
+    both["captioner"] = both["captioner"].replace(getattr(runs, "names", display_names()))
     return both.assign(lic=both["lic_model"] - both["lic_data"])[COLUMNS]
 
 
@@ -62,12 +62,6 @@ def _matched(frame: pd.DataFrame, outcomes: pd.DataFrame, keys: list[str], colum
     human = human.groupby([*keys, "key"])["score"].mean()  # each human caption counts alike
     model = model.groupby(keys, sort=False)["score"].agg(lic_model="mean", n_test="size")
     return model, human.groupby(keys).mean().rename("lic_data")
-
-
-def _named(runs, keys: pd.Series) -> pd.Series:
-    """Captioners by the names that their runs give them: the papers' by default."""
-    names = getattr(runs, "names", display_names())
-    return keys.map(lambda key: names.get(key, key))
 
 
 def image_intervals(runs) -> dict[str, Interval]:
@@ -98,7 +92,7 @@ def model_table(runs, *, seen: str = ALL) -> pd.DataFrame:
     score, counted = (f"{subset}_score", f"n_{subset}") if subset else ("score", "n_test")
     scores = {"lic_model": frame[score], "n_test": frame[counted]}
     frame = frame.assign(classifier=labelled(frame), seen=seen, **scores)
-    frame["captioner"] = _named(runs, frame["captioner"])
+    frame["captioner"] = frame["captioner"].replace(getattr(runs, "names", display_names()))
     return frame[[*KIND, "captioner", "seed", "lic_model", "n_test"]]
 
 

@@ -242,10 +242,11 @@ class Store:
         return [run for run in dict.fromkeys(runs) if self._read(self.file(run)) is None]
 
     def frame(self, runs: Iterable[Run] | None = None) -> pd.DataFrame:
-        """Descriptions and scores of finished runs, one row each; all of them by default."""
+        """Descriptions, scores and keys of finished runs, one row each; all of them by default."""
         files = self.directory.glob("??/*.run") if runs is None else map(self.file, runs)
-        found = filter(None, map(self._read, sorted(files)))
-        return pd.DataFrame([each["run"] | each["scores"] for each in found])
+        found = {file.stem: self._read(file) for file in sorted(files)}
+        rows = [each["run"] | each["scores"] | {"key": key} for key, each in found.items() if each]
+        return pd.DataFrame(rows)
 
     @staticmethod
     def _read(file: Path, images: bool = False) -> dict | None:
