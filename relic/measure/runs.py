@@ -95,21 +95,17 @@ class Outcome:
     images: pd.DataFrame  # image_id, y, p, seen_raw, seen_masked
 
 
-def describe(corpus: Corpus, captioner: str, classifier: str, **options) -> Run:
-    """A complete description for a corpus, checked before anything is computed."""
-    run = complete(corpus.name, corpus.attribute.name, captioner, classifier, **options)
-    _check(run, corpus)
-    return replace(run, fingerprint=inputs.fingerprint(corpus, run.reading, run.split))
+def describe(corpus, captioner: str, classifier: str, **options) -> Run:
+    """A complete description for a corpus, checked before anything is computed.
 
-
-def complete(corpus: str, attribute: str, captioner: str, classifier: str, **options) -> Run:
-    """A description with its classifier's defaults, but for the fingerprint, which needs captions."""
+    Of a corpus that is no `Corpus`, because its captions are not here, without a fingerprint.
+    """
     unknown = sorted(set(options) - set(_DEFAULTS))
     if unknown:
         raise RelicError(f"unknown {', '.join(unknown)}", expected=", ".join(_DEFAULTS))
-    run = Run(corpus, attribute, captioner, classifier, **options)
+    run = Run(corpus.name, corpus.attribute.name, captioner, classifier, **options)
     kind, human = kind_of(run.classifier), run.side == "human"
-    return replace(
+    run = replace(
         run,
         vocabulary=(run.vocabulary or "captioner") if human else "",
         caption_index=run.caption_index if human else 0,
@@ -119,6 +115,10 @@ def complete(corpus: str, attribute: str, captioner: str, classifier: str, **opt
         encoder=run.encoder or kind.encoder,
         code=f"{PIPELINE}.{kind.version}",
     )
+    if not isinstance(corpus, Corpus):
+        return run
+    _check(run, corpus)
+    return replace(run, fingerprint=inputs.fingerprint(corpus, run.reading, run.split))
 
 
 def _check(run: Run, corpus: Corpus) -> None:

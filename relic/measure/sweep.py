@@ -33,8 +33,8 @@ Bundle = list[Run]  # runs on the same captions
 Failed = dict[Run, str]  # and why
 
 
-def grid(corpus: Corpus, **choices) -> list[Run]:
-    """All combinations: `grid(corpus, classifier=["linear"], seed=[0, 1])`.
+def grid(corpus, **choices) -> list[Run]:
+    """All combinations, each once: `grid(corpus, classifier=["linear"], seed=[0, 1])`.
 
     `captioner` defaults to all; every run is checked before anything is computed.
     """

@@ -9,7 +9,6 @@ import html
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 
 import pandas as pd
 
@@ -23,15 +22,15 @@ from relic.data.captioners import (
     display_names,
     image_sets,
 )
-from relic.data.corpus import Corpus
+from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.data.load import GET
 from relic.data.load import load_corpus as load_captions
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 from relic.measure.classifiers.base import RECIPES
-from relic.measure.runs import Run, Store, complete, describe
+from relic.measure.runs import Run, Store
 from relic.measure.splits import PAPER_SEEDS
-from relic.measure.sweep import SLOW, sweep
+from relic.measure.sweep import SLOW, grid, sweep
 from relic.numbers import count
 from relic.records.runs import (
     OWN,
@@ -188,15 +187,12 @@ def runs(
             expected="a recorded classifier (linear is complete), or seeds to train",
             mend=f"{GET}, and name the seeds",
         )
-    lists, wanted = {field: _list(value) for field, value in choices.items()}, []
-    for name, side, kind, seed in product(names, sides, kinds, seeds):
-        given = {"classifier": [kind], "seed": [seed], "side": [side]} | lists
-        if side == "human":
-            turn = _turn(kind, seed) if caption_indices is None else list(caption_indices)
-            given |= {"caption_index": turn, "caption_set": ["standard"]}
-        for values in product(*given.values()):
-            wanted.append(described(corpus, name, **dict(zip(given, values, strict=True))))
-    return serve(corpus, list(dict.fromkeys(wanted)), workers=workers, progress=progress)
+    fields = {"captioner": names, "side": list(sides), "classifier": kinds, "seed": seeds} | choices
+    indices = range(HUMAN_CAPTIONS) if caption_indices is None else list(caption_indices)
+    wanted = grid(corpus, **fields, caption_index=indices)
+    if caption_indices is None:
+        wanted = list(filter(_in_turn, wanted))
+    return serve(corpus, wanted, workers=workers, progress=progress)
 
 
 def splits(
@@ -219,7 +215,8 @@ def splits(
     names, recipe = list(captioners or corpus.captioners), RECIPES[classifier]
     kind = {"attribute": corpus.attribute.name, "classifier": classifier, "recipe": recipe}
     counts = recorded(**kind, captioner=names, size=size).frame.groupby(["side", "seed"]).size()
-    wanted = {"model": len(names), "human": len(names) * len(_turn(classifier, 0))}
+    each = 1 if classifier in SLOW else HUMAN_CAPTIONS
+    wanted = {"model": len(names), "human": len(names) * each}
     return [s for s in PAPER_SEEDS if all(counts.get((k, s), 0) >= wanted[k] for k in sides)]
 
 
@@ -227,18 +224,12 @@ def _list(value) -> list:
     return value if isinstance(value, list) else [value]
 
 
-def _turn(classifier: str, seed: int) -> list[int]:
-    """Human captions of a split: all five, or one in turn of the papers' seeds where a run takes minutes."""
-    if classifier not in SLOW:
-        return [0, 1, 2, 3, 4]
-    return [(PAPER_SEEDS.index(seed) if seed in PAPER_SEEDS else seed) % 5]
-
-
-def described(corpus: AnyCorpus, captioner: str, **choices) -> Run:
-    """A run of a corpus; its fingerprint is empty where the captions are not here."""
-    if isinstance(corpus, Corpus):
-        return describe(corpus, captioner, **choices)
-    return complete(corpus.name, corpus.attribute.name, captioner, **choices)
+def _in_turn(run: Run) -> bool:
+    """Of human captions all five, or one a split in the turn of the papers' seeds where a run takes minutes."""
+    if run.side == "model" or run.classifier not in SLOW:
+        return True
+    turn = PAPER_SEEDS.index(run.seed) if run.seed in PAPER_SEEDS else run.seed
+    return run.caption_index == turn % HUMAN_CAPTIONS
 
 
 def serve(corpus: AnyCorpus, wanted: list[Run], *, workers: int = 0, progress: bool = True) -> Runs:
