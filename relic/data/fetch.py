@@ -67,18 +67,14 @@ class _Source:
         for attempt in range(TRIES):
             time.sleep(BACKOFF * 2 ** (attempt - 1) if attempt else 0)
             try:
-                content = self._request(row)
-                break
+                return self._request(row)
             except requests.RequestException as error:
                 lost, cause = error, error.args[0] if error.args else None
+            # no address, or nobody to connect to
             no_host = isinstance(lost, ValueError) or isinstance(cause, MaxRetryError)
-            if no_host and not self.answered:  # no address, or nobody to connect to
-                raise ConnectionError(lost)
-        else:
-            raise (ValueError if self.answered and not no_host else ConnectionError)(lost)
-        if (found := git_blob_sha1(content)) != row.git_blob_sha1:
-            raise ValueError(f"the server sent {len(content)} other bytes: {_hashes(row, found)}")
-        return content
+            if no_host and not self.answered:
+                break
+        raise (ConnectionError if no_host or not self.answered else ValueError)(lost)
 
     def _request(self, row) -> bytes:
         with self.session.get(f"{self.base}/{row.path}", stream=True, timeout=TIMEOUTS) as answer:
@@ -93,6 +89,8 @@ class _Source:
         untold = "Content-Length" not in answer.headers and pd.notna(row.bytes)
         if untold and len(content) < row.bytes:
             raise requests.ConnectionError(f"lost after {len(content)} of {row.bytes} bytes")
+        if (found := git_blob_sha1(content)) != row.git_blob_sha1:
+            raise ValueError(f"the server sent {len(content)} other bytes: {_hashes(row, found)}")
         return content
 
 

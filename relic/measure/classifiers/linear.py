@@ -80,12 +80,6 @@ class Linear:
         rows, weights = self._matrix(*joined_terms(captions)), self.coefficients
         return rows @ weights[:-1] + weights[-1]
 
-    def weights(self) -> dict[str, float]:
-        """Weight of each word and word pair; above 0 it speaks for class 1."""
-        names = list(_numbers)
-        pairs = zip(self.numbers, self.coefficients, strict=False)
-        return {names[number]: float(weight) for number, weight in pairs}
-
     def _matrix(self, terms: np.ndarray, ends: np.ndarray) -> csr_matrix:
         column = np.full(len(_numbers), -1)
         column[self.numbers] = np.arange(len(self.numbers))
