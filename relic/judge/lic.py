@@ -14,7 +14,7 @@ import pandas as pd
 from relic.data.attribute import load_attribute
 from relic.data.captioners import display_names, in_order
 from relic.errors import RelicError
-from relic.judge.stats import Estimate, Interval, estimate, from_spread, ratio_bootstrap, shared
+from relic.judge.stats import Estimate, Interval, estimate, from_spread, interval, resampled, shared
 from relic.measure.classifiers.base import RECIPES
 
 ALL, UNSEEN, AS_WRITTEN = "all", "unseen", "unseen as written"
@@ -77,11 +77,10 @@ def image_intervals(runs) -> dict[str, Interval]:
     keys = ["image_id", "captioner", "side"]
     scores = runs.outcomes.merge(kept, on="key").groupby(keys)["score"]
     wide = scores.agg(["sum", "count"]).unstack(keys[1:], fill_value=0)
-    columns, names = wide["sum"].columns, list(kept["captioner"].unique())
-    sign = {"model": 1, "human": -1}
-    signs = [[(each == name) * sign[side] for each, side in columns] for name in names]
     sums, counts = (wide[name].to_numpy("float32") for name in ("sum", "count"))
-    return dict(zip(names, ratio_bootstrap(sums, counts, np.array(signs)), strict=True))
+    means = pd.DataFrame(resampled(sums, counts), columns=wide["sum"].columns)
+    model, human = (means.xs(side, axis=1, level="side") for side in ("model", "human"))
+    return {name: interval(model[name] - human[name]) for name in kept["captioner"].unique()}
 
 
 def model_table(runs, *, seen: str = ALL) -> pd.DataFrame:
