@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from relic.chapters import learning
 from relic.chapters.calibration import grid, intervals
-from relic.data.captioners import captioner_files
+from relic.data.captioners import captioners_of
 from relic.data.corpus import Corpus
 from relic.data.load import GET
 from relic.errors import RelicError
@@ -33,7 +33,7 @@ def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = ""
     """
     if min(corpora, images) < 0:
         raise RelicError(f"corpora {corpora}, images {images}", expected="whole numbers from 0")
-    captioners, synthetic = captioner_files(), grid.wanted(corpora, images, classifier)
+    captioners, synthetic = captioners_of(), grid.wanted(corpora, images, classifier)
     fifths = product(ATTRIBUTES, captioners, range(corpora or intervals.PARTITIONS))
     sized = [(*which, key) for which, key in product(learning.SIZES, captioners)]
     names = [about["name"] for about in captioners.values()]
@@ -68,7 +68,7 @@ def _curve(images: str, attribute: str, captioner: str) -> pd.DataFrame:
 
 
 def _changed(part: str, attribute: str, name: str) -> pd.DataFrame:
-    keys = {about["name"]: key for key, about in captioner_files().items()}
+    keys = {about["name"]: key for key, about in captioners_of().items()}
     return MEASURES[part](learning.real(attribute), [keys[name]])
 
 

@@ -12,13 +12,7 @@ import pandas as pd
 
 from relic import paths
 from relic.data.attribute import Attribute, load_attribute
-from relic.data.captioners import (
-    captioner_files,
-    captioners_of,
-    corpus_name,
-    display_names,
-    image_sets,
-)
+from relic.data.captioners import captioners_of, corpus_name, display_names, image_sets
 from relic.data.corpus import HUMAN_CAPTIONS, PADDING, UNKNOWN, Corpus, is_image_id, is_text
 from relic.data.pickles import MEND, read_pickle
 from relic.data.planted import planted_corpus
@@ -186,7 +180,7 @@ def _further(directory: Path, images: str, labels: pd.Series) -> dict[str, dict[
 
 def _files(attribute: str) -> Iterator[tuple[str, str, str, str]]:
     """Captioner, caption set, file and the column of its captions there; age has one file for all."""
-    for captioner, files in captioner_files().items():
+    for captioner, files in captioners_of().items():
         if attribute == "age" and "age" in files:
             yield captioner, "standard", AGE_FILE, files["age"]
         elif attribute != "age":

@@ -14,14 +14,7 @@ import pandas as pd
 
 from relic import paths
 from relic.data.attribute import Attribute, load_attribute
-from relic.data.captioners import (
-    REAL,
-    captioner_files,
-    captioners_of,
-    corpus_name,
-    display_names,
-    image_sets,
-)
+from relic.data.captioners import REAL, captioners_of, corpus_name, display_names, image_sets
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.data.load import GET
 from relic.data.load import load_corpus as load_captions
@@ -62,7 +55,7 @@ class RecordedCorpus:
     @property
     def captioners(self) -> list[str]:
         """Captioners with captions for the attribute, in the papers' order, then further ones."""
-        papers = [key for key, files in captioner_files().items() if self.attribute.name in files]
+        papers = [key for key, files in captioners_of().items() if self.attribute.name in files]
         return [*papers, *(captioners_of(self.images) if self.images else ())]
 
     @cached_property

@@ -11,17 +11,17 @@ of one length, so that nothing is padded or packed: the same model, faster on a 
 """
 
 from collections import Counter
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice
 
 import numpy as np
-import spacy
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
 from relic.measure.classifiers.base import RECIPES
 from relic.measure.classifiers.device import best_device, deterministic
+from relic.measure.text import tokenizer
 
 UNK, PAD = 0, 1
 LARGEST_VOCABULARY = 25_000
@@ -37,12 +37,7 @@ def spacy_tokens(caption: str) -> tuple[str, ...]:
     >>> spacy_tokens("a <unk> dog")
     ('a', '<', 'unk', '>', 'dog')
     """
-    return tuple(token.text for token in _spacy()(caption))
-
-
-@cache
-def _spacy():
-    return spacy.blank("en").tokenizer
+    return tokenizer("spacy:en")(caption)
 
 
 class Network(nn.Module):
