@@ -37,10 +37,8 @@ def check(directory: Path) -> SimpleNamespace:
     `missing`: path and what its absence disables; `modified`: files with other bytes than upstream's;
     `coco`: images with captions by annotation file; `usable`: some attribute, and no broken file.
     """
-    directory, hashes = (
-        load.data_directory(directory),
-        manifest().set_index("local")["git_blob_sha1"],
-    )
+    directory = load.data_directory(directory)
+    hashes = manifest().set_index("local")["git_blob_sha1"]
     absent = [name for name in hashes.index if not (directory / name).is_file()]
     here = hashes.drop(absent)
     absent += [part for part in load.PARTS[3:] if not (directory / part).is_dir()]
