@@ -62,8 +62,6 @@ def sweep(
 
     if workers < 1:
         raise RelicError(f"--workers {workers}", expected="at least 1")
-    if side not in ("model", "human", "both"):
-        raise RelicError(f"--side {side}", expected="model, human or both")
     if grid_name:
         load = cache(lambda name, attribute: load_corpus(attribute, name))
         runs = grid_runs(load, grid_name)

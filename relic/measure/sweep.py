@@ -73,7 +73,7 @@ def sweep(
         return 0
     every = [corpora] if isinstance(corpora, Corpus) else list(corpora)
     known = {(corpus.name, corpus.attribute.name): corpus for corpus in every}
-    corpus_of = {run: known.get((run.corpus, run.attribute)) for run in missing}
+    corpus_of = {run: known.get((run.corpus, run.attribute), every[0]) for run in missing}
     workers = workers or int(os.environ.get(paths.WORKERS_SETTING) or 1)
     if scheduler or (workers > 1 and all(corpus.reload for corpus in every)):
         pool = partial(_dask, scheduler) if scheduler else partial(_processes, workers)
@@ -102,9 +102,9 @@ def bundles(runs: list[Run]) -> list[Bundle]:
     return [group[at : at + TOGETHER] for group, at in starts]
 
 
-def work(reload: partial | None, bundle: Bundle, directory: str) -> Failed:
+def work(reload: partial, bundle: Bundle, directory: str) -> Failed:
     """What a worker process does: the same as this one, on a corpus that it loads itself."""
-    corpus = _loaded(reload.func, *reload.args, **reload.keywords) if reload else None
+    corpus = _loaded(reload.func, *reload.args, **reload.keywords)
     return work_on(corpus, bundle, Store(directory))
 
 
@@ -113,14 +113,14 @@ def _loaded(function, *arguments, **named) -> Corpus:
     return function(*arguments, **named)
 
 
-def work_on(corpus: Corpus | None, bundle: Bundle, store: Store) -> Failed:
+def work_on(corpus: Corpus, bundle: Bundle, store: Store) -> Failed:
     """Each run of a bundle, a failed one without harm to the others."""
     failed = {}
     with threadpool_limits(1):  # L-BFGS on small matrices: more threads spin, and add nothing
         for run in store.missing(bundle):  # another sweep may have been faster
             try:
                 asked = {k: v for k, v in vars(run).items() if k not in FOLLOWS}
-                if corpus is None or describe(corpus, **asked) != run:
+                if describe(corpus, **asked) != run:
                     raise RelicError(
                         f"this machine's {run.corpus} differ from those the sweep was started with",
                         expected=f"fingerprint {run.fingerprint}, code {run.code}",
@@ -137,7 +137,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _in_pools(
-    corpus_of: dict[Run, Corpus | None], waiting: list[Bundle], store: Store, pool
+    corpus_of: dict[Run, Corpus], waiting: list[Bundle], store: Store, pool
 ) -> Iterator[tuple[Bundle, Failed]]:
     """Bundles as other processes finish them; when a pool breaks, a new one goes on with what is missing."""
     directory = str(store.directory.resolve())
@@ -147,9 +147,8 @@ def _in_pools(
             futures: dict[Future, Bundle] = {}
             try:
                 for bundle in waiting:
-                    executor, corpus = executor_of(bundle), corpus_of[bundle[0]]
-                    reload = corpus.reload if corpus else None
-                    futures[executor.submit(work, reload, bundle, directory)] = bundle
+                    job = work, corpus_of[bundle[0]].reload, bundle, directory
+                    futures[executor_of(bundle).submit(*job)] = bundle
                 for future in as_completed(futures):
                     bundle = futures[future]
                     try:

@@ -20,7 +20,7 @@ from relic.data.load import GET
 from relic.data.load import load_corpus as load_captions
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
-from relic.measure.classifiers.base import RECIPES
+from relic.measure.classifiers.base import kind_of
 from relic.measure.runs import Run, Store
 from relic.measure.splits import PAPER_SEEDS
 from relic.measure.sweep import SLOW, grid, sweep
@@ -203,9 +203,7 @@ def splits(
     """
     if seeds or corpus.synthetic:
         return list(seeds or PAPER_SEEDS[:3])
-    if classifier not in RECIPES:
-        raise RelicError(f"classifier {classifier!r}", expected=", ".join(RECIPES))
-    names, recipe = list(captioners or corpus.captioners), RECIPES[classifier]
+    names, recipe = list(captioners or corpus.captioners), kind_of(classifier).recipes[0]
     kind = {"attribute": corpus.attribute.name, "classifier": classifier, "recipe": recipe}
     counts = recorded(**kind, captioner=names, size=size).frame.groupby(["side", "seed"]).size()
     each = 1 if classifier in SLOW else HUMAN_CAPTIONS

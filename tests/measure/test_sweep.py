@@ -247,7 +247,7 @@ def test_the_command_leaves_out_what_is_recorded_already(tmp_path, monkeypatch, 
         (["--seeds", "-1"], "--seeds -1"),
         (["--caption-indices", "a"], "--caption-indices a"),
         (["--workers", "0"], "at least 1"),
-        (["--side", "dog"], "model, human or both"),
+        (["--side", "dog"], "model or human"),
         (["--scheduler", "foo"], "tcp://"),
     ],
 )
