@@ -44,16 +44,6 @@ def grid(corpus, **choices) -> list[Run]:
     return list(dict.fromkeys(describe(corpus, **options) for options in combinations))
 
 
-class SweepError(RelicError):
-    """Runs that failed; the others are in the store."""
-
-    def __init__(self, failed: Failed):
-        self.failed = failed
-        listed = "".join(f"\n    {_name(run)}: {error}" for run, error in failed.items())
-        mend = "run the same command again: finished runs are kept"
-        super().__init__(f"{len(failed)} runs failed{listed}", mend=mend)
-
-
 def sweep(
     corpora: Corpus | Iterable[Corpus],
     runs: Iterable[Run],
@@ -87,7 +77,9 @@ def sweep(
             bar.set_postfix_str(_name(bundle[-1]))
             bar.update(len(bundle))
     if failed:
-        raise SweepError(failed)
+        listed = "".join(f"\n    {_name(run)}: {error}" for run, error in failed.items())
+        mend = "run the same command again: finished runs are kept"
+        raise RelicError(f"{len(failed)} runs failed{listed}", mend=mend)
     return len(missing)
 
 
