@@ -159,14 +159,8 @@ def prepare(corpus: Corpus, run: Run) -> Material:
     at = [raw.index.get_indexer(side) for side in (sides.train, sides.test)]
     said, read = ([texts.to_numpy()[rows].tolist() for rows in at] for texts in (raw, masked))
     images = {"image_id": sides.test, "y": classes.loc[sides.test].to_numpy()}
-    images |= {"seen_raw": _held(*said), "seen_masked": _held(*read)}
+    images["seen_raw"], images["seen_masked"] = (pd.Index(t).isin(h) for h, t in (said, read))
     return Material(read[0], classes.loc[sides.train].to_numpy(), read[1], pd.DataFrame(images))
-
-
-def _held(train: list[str], test: list[str]) -> list[bool]:
-    """Whether training holds each test caption."""
-    known = set(train)
-    return [caption in known for caption in test]
 
 
 def fit(corpus: Corpus, run: Run) -> tuple[Classifier, Material]:

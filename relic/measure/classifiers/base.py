@@ -42,27 +42,18 @@ class Classifier(Protocol):
         """Log-odds of class 1."""
 
 
+CASED = TextForm(lowercase_generated=False)
 PIECES = TextForm(mask_token="[MASK]", unknown="[UNK]")  # one word piece each
+HEADS = ("5e-5x20", "1e-5x5", "5e-5x20-dropout", "1e-5x5-dropout")  # recipes of a frozen encoder's
 CLASSIFIERS = {
     # of the recipes, those of `linear` after the first show what confidence does
     "linear": Kind("linear:Linear", 1, ("C=0.1", "C=0.01", "C=1", "C=10")),
     "lstm": Kind(
-        "lstm:LSTM",
-        1,
-        ("upstream", "1e-3x4", "tuned"),
-        ("bucketed", "packed"),
-        text_form=TextForm(lowercase_generated=False),
+        "lstm:LSTM", 1, ("upstream", "1e-3x4", "tuned"), ("bucketed", "packed"), "", CASED
     ),
     # the papers' recipe, and ours for small sets
     "bert-ft": Kind("bert:FineTuned", 2, ("1e-5x5", "1e-4x3"), ("bucketed",), MINILM, PIECES),
-    "bert-pre": Kind(
-        "bert:Pretrained",
-        1,
-        ("5e-5x20", "1e-5x5", "5e-5x20-dropout", "1e-5x5-dropout"),
-        ("bucketed",),
-        MINILM,
-        PIECES,
-    ),
+    "bert-pre": Kind("bert:Pretrained", 1, HEADS, ("bucketed",), MINILM, PIECES),
 }
 RECIPES = {name: kind.recipes[0] for name, kind in CLASSIFIERS.items()}
 
