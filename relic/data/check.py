@@ -31,7 +31,7 @@ DISABLES = {  # what an absent file or directory costs, by the beginning of its 
 }
 
 
-def check(directory: Path) -> SimpleNamespace:
+def check(directory: Path | None) -> SimpleNamespace:
     """Read everything once and compare it with upstream's manifest and the papers' counts.
 
     `missing`: path and what its absence disables; `modified`: files with other bytes than upstream's;

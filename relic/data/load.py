@@ -54,20 +54,15 @@ def load_corpus(
     chosen = corpus_choice(corpus)
     if chosen == "embedded":
         return planted_corpus(attribute, images=images, seed=seed)
-    return load_real(real_directory(), attribute, "" if chosen == "real" else chosen)
+    return load_real(data_directory(), attribute, "" if chosen == "real" else chosen)
 
 
-def real_directory() -> Path:
-    """The directory that RELIC_DATA names."""
-    directory = paths.real_data()
+def data_directory(directory: str | Path | None = None) -> Path:
+    """A directory of captions, by default the one that RELIC_DATA names."""
+    directory = directory or paths.real_data()
     if directory is None:
         found = "the real captions are asked for, but RELIC_DATA is not set"
         raise RelicError(found, expected="a directory of captions in upstream's layout", mend=GET)
-    return directory
-
-
-def data_directory(directory: str | Path) -> Path:
-    """The directory, if it is one."""
     directory = Path(directory).expanduser()
     if directory.is_dir():
         return directory

@@ -31,9 +31,7 @@ def lic_table(runs, *, of: str = "score", seen: str = ALL) -> pd.DataFrame:
     score is subtracted. A seed that has only one side is left out of the difference.
     """
     if of not in SCORES or seen not in SEEN or (of != "score" and seen != ALL):
-        expected = (
-            f"{SCORES}, {tuple(SEEN)}; of unseen captions only the score is recorded by image"
-        )
+        expected = f"{SCORES}, {tuple(SEEN)}; of unseen captions only the score"
         raise RelicError(f"of {of!r}, seen {seen!r}", expected=expected)
     frame = getattr(runs, "frame", runs)
     frame = frame.assign(classifier=labelled(frame), seen=seen)
@@ -107,10 +105,8 @@ def intervals(lic: pd.DataFrame, quantity: str = "lic") -> pd.DataFrame:
             own, (mean, low, high) = part[part["captioner"] == name], by_captioner[name].interval()
             means = {c: own[c].mean() for c in ("lic_model", "lic_data", "lic") if c in own}
             row = dict(zip(KIND, kind, strict=True)) | {"captioner": name} | means
-            row |= {quantity: mean, "low": low, "high": high}
-            rows.append(
-                row | {"seeds": by_captioner[name].n, "n_test": round(own["n_test"].mean())}
-            )
+            row |= {quantity: mean, "low": low, "high": high, "seeds": by_captioner[name].n}
+            rows.append(row | {"n_test": round(own["n_test"].mean())})
     return pd.DataFrame(rows)
 
 

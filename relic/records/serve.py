@@ -127,7 +127,7 @@ class Runs:
         """Those whose fields have these values (a list: one of them)."""
         kept = self.frame
         for name, value in values.items():
-            kept = kept[kept[name].isin(_list(value))]
+            kept = kept[kept[name].isin(value if isinstance(value, list) else [value])]
         return Runs(kept, self.store, self.names)
 
     def __add__(self, other: "Runs") -> "Runs":
@@ -173,16 +173,16 @@ def runs(
     fields of a run (`split`, `caption_set`, `vocabulary`, `labels`, `size`, `recipe`, `encoder`), each
     a value or a list.
     """
-    names, kinds, seeds = list(captioners or corpus.captioners), _list(classifier), list(seeds)
+    names, seeds = list(captioners or corpus.captioners), list(seeds)
     if not seeds:
         raise RelicError(
-            f"{corpus.name}, {corpus.attribute.name}: {', '.join(kinds)}: no split is recorded for every captioner",
+            f"{corpus.name}, {corpus.attribute.name}: {classifier}: no split is recorded for every captioner",
             expected="a recorded classifier (linear is complete), or seeds to train",
             mend=f"{GET}, and name the seeds",
         )
-    fields = {"captioner": names, "side": list(sides), "classifier": kinds, "seed": seeds} | choices
+    fields = {"captioner": names, "side": list(sides), "classifier": classifier, "seed": seeds}
     indices = range(HUMAN_CAPTIONS) if caption_indices is None else list(caption_indices)
-    wanted = grid(corpus, **fields, caption_index=indices)
+    wanted = grid(corpus, **fields, **choices, caption_index=indices)
     if caption_indices is None:
         wanted = list(filter(_in_turn, wanted))
     return serve(corpus, wanted, workers=workers, progress=progress)
@@ -209,10 +209,6 @@ def splits(
     each = 1 if classifier in SLOW else HUMAN_CAPTIONS
     wanted = {"model": len(names), "human": len(names) * each}
     return [s for s in PAPER_SEEDS if all(counts.get((k, s), 0) >= wanted[k] for k in sides)]
-
-
-def _list(value) -> list:
-    return value if isinstance(value, list) else [value]
 
 
 def _in_turn(run: Run) -> bool:
