@@ -21,9 +21,7 @@ class Attribute(BaseModel):
     name: str
     field: str = "label"  # the field that holds the label in upstream's files
     classes: tuple[str, str]
-    ratio: float = (
-        1.0  # images of class 1 for one of class 0 in the papers' data; 1 where not known
-    )
+    ratio: float = 1.0  # images of class 1 for one of class 0 in the papers' data, where known
     mask_token: str
     masked_words: frozenset[str]
     tokenizer: str = TREEBANK  # English; `words`, `spaces` or `spacy:de` for another language

@@ -175,11 +175,8 @@ def resampled(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
     `sums` and `counts`: images by column. An image keeps all its scores (of several seeds) when it is
     drawn: images, not scores, are sampled (cluster bootstrap).
     """
-    rng, n, some = (
-        np.random.default_rng(0),
-        len(sums),
-        250,
-    )  # draws at a time: there may be many images
+    rng, n = np.random.default_rng(0), len(sums)
+    some = 250  # draws at a time: an audit may have many images
     drawn = (image_draws(n, some, rng)[1:] for _ in range(DRAWS // some))
     means = [w @ sums / (w @ counts) for w in chain([np.ones((1, n))], drawn)]
     return np.concatenate(means, dtype=float)

@@ -10,6 +10,7 @@ import time
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from relic import paths
 from relic.data.planted import planted_corpus
@@ -246,7 +247,6 @@ def test_the_command_leaves_out_what_is_recorded_already(tmp_path, monkeypatch, 
     [
         (["--seeds", "-1"], "--seeds -1"),
         (["--caption-indices", "a"], "--caption-indices a"),
-        (["--workers", "0"], "at least 1"),
         (["--side", "dog"], "model or human"),
         (["--scheduler", "foo"], "tcp://"),
     ],
@@ -269,3 +269,11 @@ def test_wrong_options_of_the_command(tmp_path, options, says):
             standalone_mode=False,
         )
     assert says in str(error.value)
+
+
+def test_there_is_at_least_one_worker():
+    from relic import cli
+
+    found = CliRunner().invoke(cli.app, ["sweep", "--workers", "0"])
+    assert found.exit_code == 2
+    assert "--workers" in found.output
