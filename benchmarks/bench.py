@@ -343,13 +343,14 @@ def intervals():
     One synthetic corpus of race size, five human captions. `relic calibrate intervals` says how wide
     each is once 95 % of them hold; its CPU counts by the square of that width over that of ten splits.
     """
-    from relic.chapters.calibration import intervals as study
+    from benchmarks.intervals import PLANTED, by_split
+    from relic.chapters import calibration as study
     from relic.records.tables import read_table
 
-    corpus = planted_corpus("gender", images=3550, captioners=study.PLANTED)
+    corpus = planted_corpus("gender", images=3550, captioners=PLANTED)
     names = corpus.captioners
-    study.by_split(corpus, names, 1)  # captions are read and masked once
-    cpu = {n: _cpu(lambda n=n: study.by_split(corpus, names, n)) for n in study.SPLITS}
+    by_split(corpus, names, 1)  # captions are read and masked once
+    cpu = {n: _cpu(lambda n=n: by_split(corpus, names, n)) for n in study.SPLITS}
     summary = study.summary(study.held(read_table("calibration", "intervals")))
     widths = summary.set_index("interval")["width at 95 %"]
     shared = study.OURS.removeprefix("10 ")

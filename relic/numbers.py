@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+GIVEN = "application/vnd.relic.numbers+json"  # a notebook's output for the book's Markdown pages
+
 
 def number(value, decimals: int = 1) -> str:
     """One number, or a dash where there is none; whole numbers have no decimals.

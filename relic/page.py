@@ -14,7 +14,8 @@ from IPython.display import HTML, Markdown, display
 from relic import provenance
 from relic.errors import RelicError
 from relic.judge.claims import Verdict
-from relic.numbers import count, number, span
+from relic.judge.stats import Estimate
+from relic.numbers import GIVEN, count, number, span
 
 PAPER = "var(--pst-color-background, #fff)"  # what is white in a figure: the page's ground
 STARTED = time.time()  # when the kernel imported us: within a second of its start
@@ -82,6 +83,23 @@ class Page:
             f"{estimate}{several} <span>· {count(verdict.seeds, 'split')}{n_test}</span></p></div>"
         )
 
+    def give(self, group: str, values: dict, decimals: int = 1) -> None:
+        """Numbers for the book's Markdown pages, which name them `{{ group.name }}`; shown here as a table.
+
+        An estimate is written with its interval. A figure or table is HTML, and stands here as it is.
+        """
+        given = written({group: values}, decimals)
+        flat = pd.json_normalize(given, sep=".").iloc[0]
+        blocks = flat[flat.str.startswith("<")]
+        for block in blocks:
+            self.html(block)
+        flat = flat.drop(blocks.index)
+        if len(flat):  # a column each group, a row each name
+            flat.index = pd.MultiIndex.from_tuples(n.rsplit(".", 1)[::-1] for n in flat.index)
+            table = flat.unstack(sort=False).rename_axis("name").reset_index()
+            self.table(table, group, f"Numbers of the group {group}.")
+        display({GIVEN: given}, raw=True)
+
     def provenance(self, *corpora) -> None:
         """What this page rests on: a line to read, the rest to open."""
         source, seconds = provenance.commit(), f"{time.time() - STARTED:.1f}"
@@ -114,6 +132,7 @@ def table_html(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) 
     said = ", ".join(text for text in each if text not in caption)
     data = base64.b64encode(frame.to_csv(index=False).encode()).decode()
     shown, kinds = cells(frame.drop(columns=shared), decimals)
+    shown = shown.replace(r"^([✓✗?]) ", "\\1\u00a0", regex=True)  # a mark stays with its word
     head = "".join(f'<th scope="col" class="{k}">{_text(c)}</th>' for c, k in kinds.items())
     cell = '<td class="{}">{}</td>'.format
     lines = [map(cell, kinds.values(), map(_text, row)) for row in shown.itertuples(index=False)]
@@ -142,15 +161,30 @@ def cells(frame: pd.DataFrame, decimals: int = 1) -> tuple[pd.DataFrame, dict[st
     return pd.DataFrame(texts, index=frame.index), kinds
 
 
+def written(value, decimals: int = 1):
+    """Numbers, estimates and (mean, low, high) as text, in any nest of dicts.
+
+    >>> written({"lic": {"mean": (4.46, 2.91, 6.0), "splits": 10}})
+    {'lic': {'mean': '4.5 [2.9, 6.0]', 'splits': '10'}}
+    """
+    if isinstance(value, dict):
+        return {key: written(each, decimals) for key, each in value.items()}
+    value = value.interval() if isinstance(value, Estimate) else value
+    return span(*value, decimals) if isinstance(value, tuple) else number(value, decimals)
+
+
 def figure_html(figure: plt.Figure, alt: str, caption: str) -> str:
-    """HTML of a figure as SVG, and closes it; what is black takes the colour of the page's text."""
+    """HTML of a figure as SVG, and closes it; what is black takes the colour of the page's text.
+
+    On one line, because Markdown ends a block of HTML at an empty one.
+    """
     stream = io.StringIO()
     how = {"bbox_inches": "tight", "transparent": True, "metadata": {"Date": None}}
     with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "relic"}):
         figure.savefig(stream, format="svg", **how)
     plt.close(figure)
     drawing = stream.getvalue()
-    drawing = drawing[drawing.index("<svg") :].replace("xlink:href", "href")
+    drawing = " ".join(drawing[drawing.index("<svg") :].replace("xlink:href", "href").split())
     drawing = re.sub(r"(?s)<metadata>.*?</metadata>|\sxmlns(:\w+)?=\"[^\"]*\"", "", drawing)
     for colour, page in {"#000000": "currentColor", "#ffffff": PAPER}.items():
         drawing = drawing.replace(colour, page)

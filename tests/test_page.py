@@ -30,7 +30,9 @@ FRAME = pd.DataFrame(
 def shown(monkeypatch):
     """What a page displays, in order."""
     items = []
-    monkeypatch.setattr(module, "display", lambda item: items.append(item.data))
+    monkeypatch.setattr(
+        module, "display", lambda item, **_: items.append(getattr(item, "data", item))
+    )
     return items
 
 
@@ -41,6 +43,20 @@ def known_commit(monkeypatch):
 
 def cells(text: str) -> list[str]:
     return re.findall(r"<td[^>]*>(.*?)</td>", text)
+
+
+# --- numbers for other pages ------------------------------------------------------------------
+
+
+def test_numbers_are_given_as_they_are_shown(shown):
+    page = Page("90_numbers", {})
+    page.give("lic", {"race": {"mean": (-0.04, -1.0, 2.5), "splits": 1200}, "box": "<p>x</p>"})
+    block, table, given = shown
+    assert cells(table) == ["mean", "0.0 [−1.0, 2.5]", "splits", "1,200"]
+    assert "lic.race</th>" in table
+    assert block == "<p>x</p>"
+    numbers = {"race": {"mean": "0.0 [−1.0, 2.5]", "splits": "1,200"}, "box": "<p>x</p>"}
+    assert given == {module.GIVEN: {"lic": numbers}}
 
 
 # --- tables -----------------------------------------------------------------------------------

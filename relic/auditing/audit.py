@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +14,7 @@ import pandas as pd
 from relic import provenance
 from relic.auditing import details, report
 from relic.auditing.inputs import Audited, Inputs, audited
-from relic.auditing.measure import MARKS, Choices, Tables, measure, plan
+from relic.auditing.measure import MARKS, Choices, measure, plan
 from relic.data.attribute import Attribute, known_attributes
 from relic.data.corpus import is_text
 from relic.errors import RelicError
@@ -23,31 +22,10 @@ from relic.measure.runs import Store
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """One attribute: what was read, measured and warned of."""
-
-    audited: Audited
-    tables: Tables  # those of `measure`; words, naming, recorded, gender_score
-    cautions: dict[str, dict]  # what stands out, by kind
-
-    @property
-    def attribute(self) -> Attribute:
-        """Gender, race, age, or one's own."""
-        return self.audited.corpus.attribute
-
-    @cached_property
-    def results(self) -> list[dict]:
-        """A plain dict each captioner and classifier; who names the wrong class among them."""
-        wrong = details.misnamed(self.tables["naming"])
-        rows = self.tables["lic"].to_dict("records")
-        return [row | {"misnamed": wrong.get(row["captioner"], [])} for row in rows]
-
-
-@dataclass(frozen=True, eq=False)
 class Audit:
     """What an audit found, a part each attribute. It shows its verdicts; `write` makes the report."""
 
-    parts: list[Part]
+    parts: list[Audited]
     options: dict
     provenance: dict
     accuracy: pd.DataFrame
@@ -57,7 +35,7 @@ class Audit:
     @property
     def results(self) -> list[dict]:
         """A plain dict each attribute, captioner and classifier, with its sentence."""
-        rows = [row for part in self.parts for row in part.results]
+        rows = [row for part in self.parts for row in details.results(part)]
         return [row | {"sentence": report.sentence("headline", row)} for row in rows]
 
     @property
@@ -141,31 +119,32 @@ def read(
 def compute(reads: list[Audited], left_out: dict[str, str], how: Choices) -> Audit:
     """Measure what was read."""
     started, first = time.time(), reads[0]
-    plans = [plan(each, how) for each in reads]
+    for each in reads:
+        plan(each, how)  # wrong choices are told before anything is computed
     with ThreadPoolExecutor(1) as pool:  # Java tokenizes and aligns while classifiers train
         asked = how.with_accuracy and first.captions_an_image
         described = pool.submit(details.caption_accuracy, first) if asked else None
-        parts = [_part(*each, how) for each in zip(reads, plans, strict=True)]
+        parts = [_part(each, how) for each in reads]
     given, options = first.inputs, {"classifiers": how.listed, "seeds": list(how.seeds)}
     options |= {"split": how.split, "vocabulary": given.vocabulary}
     options |= {"first_sentence": given.first_sentence, "also_mask": list(given.also_mask)}
     options |= {"accuracy": how.with_accuracy, "checks": how.checks}
     files = {each["role"] + each["sha256"]: each for part in reads for each in part.files}
     made = {"seconds": round(time.time() - started, 1), "files": list(files.values())}
-    made |= {"fingerprints": {e.corpus.attribute.name: e.corpus.fingerprint for e in reads}}
+    made |= {"fingerprints": {e.attribute.name: e.corpus.fingerprint for e in reads}}
     accuracy, note = described.result() if described else (pd.DataFrame(), "")
     return Audit(parts, options, provenance.stamp() | made, accuracy, note, left_out)
 
 
-def _part(read: Audited, runs: list, how: Choices) -> Part:
+def _part(read: Audited, how: Choices) -> Audited:
     named = details.naming(read)  # first: its draws are large, and gone before anything is kept
-    tables = measure(read, how, runs) | {
+    tables = measure(read, how) | {
         "words": details.telling_words(read),
         "naming": named,
         "recorded": details.recorded(read),
         "gender_score": details.gender_score(read) if read.inputs.objects else pd.DataFrame(),
     }
-    return Part(read, tables, details.cautions(read, tables["lic"]))
+    return replace(read, tables=tables, cautions=details.cautions(read, tables["lic"]))
 
 
 def lic(
@@ -189,15 +168,14 @@ def lic(
     >>> audit.lic, audit.low, audit.high, audit.verdict, audit.cautions  # doctest: +SKIP
     """
     _check_texts("captions", captions)
-    lists = {}
-    for image, texts in dict(human or {}).items():
-        lists[image] = list(texts) if isinstance(texts, list | tuple) else [texts]
-        _check_texts(f"human captions of {image!r}", dict(enumerate(lists[image])))
+    for image, texts in (human or {}).items():
+        several = texts if isinstance(texts, list | tuple) else [texts]
+        _check_texts(f"human captions of {image!r}", dict(enumerate(several)))
     with tempfile.TemporaryDirectory() as scratch:
         if isinstance(attribute, Attribute):  # JSON is YAML, too
             about, attribute = attribute, str(Path(scratch, "attribute.yml"))
             Path(attribute).write_text(about.model_dump_json(), encoding="utf-8")
-        files = {"captions": captions, "labels": labels} | ({"human": lists} if lists else {})
+        files = {"captions": captions, "labels": labels} | ({"human": human} if human else {})
         for what, values in files.items():
             files[what] = str(Path(scratch, f"{what}.json"))
             plain = {str(i): None if value != value else value for i, value in values.items()}

@@ -14,7 +14,6 @@ from relic.chapters import direction
 from relic.chapters.direction import HUMAN, WRONG_OF_NAMED
 from relic.data.corpus import HUMAN_CAPTIONS
 from relic.errors import RelicError, needed
-from relic.judge.stats import image_draws
 from relic.measure.classifiers.base import TextForm
 from relic.measure.inputs import Reading, read_captions
 from relic.measure.text import UNKNOWN
@@ -64,14 +63,14 @@ def _classes(audited: Audited) -> np.ndarray:
     return audited.corpus.labels.loc[sampled(audited)].to_numpy()
 
 
-def _counted(captions: list[str], classes: np.ndarray, pairs: bool) -> list[Counter]:
-    """For each class, the captions that hold a word (or, with `pairs`, two in a row)."""
-    counts = [Counter(), Counter()]
+def _counted(captions: list[str], classes: np.ndarray, pairs: bool) -> pd.DataFrame:
+    """By word (with `pairs`, also two in a row) and class, the captions that hold it."""
+    counts: dict[int, Counter] = {0: Counter(), 1: Counter()}
     for caption, value in zip(captions, classes, strict=True):
         tokens = caption.split()
         held = [*tokens, *map(" ".join, pairwise(tokens))] if pairs else tokens
         counts[value].update(dict.fromkeys(held).keys())  # in their order: ties are broken by it
-    return counts
+    return pd.DataFrame(counts).fillna(0).astype(int)
 
 
 def _holding(captions: list[str], term: str) -> np.ndarray:
@@ -89,8 +88,7 @@ def telling_words(audited: Audited, words: int = WORDS) -> pd.DataFrame:
     for name in corpus.captioners:
         own, said = _read(audited, Reading("model", name)), corpus.captions(name)
         counts = _counted(own, classes, pairs=True)
-        terms = [t for t in counts[0] | counts[1] if counts[0][t] + counts[1][t] >= LEAST]
-        table = pd.DataFrame([[each[t] for each in counts] for t in terms], terms, [0, 1])
+        table = counts[counts.sum(axis=1) >= LEAST]
         rates, share = table / sizes, table.sum(axis=1) / sizes.sum()
         error = np.sqrt(share * (1 - share) * (1 / sizes).sum())
         apart = ((rates[1] - rates[0]) / error).where(error > 0, 0)
@@ -133,7 +131,7 @@ def _different(terms: Iterable[str], mask_token: str, number: int) -> list[str]:
 def leaks(audited: Audited, most: int = 8) -> list[str]:
     """Words left in human captions that occur almost only with one class, the most frequent first."""
     classes = np.tile(_classes(audited), audited.captions_an_image)
-    said = pd.DataFrame(_counted(_human(audited), classes, pairs=False)).T.fillna(0)
+    said = _counted(_human(audited), classes, pairs=False)
     rates = said / np.bincount(classes, minlength=2)
     enough = rates.max(axis=1) >= np.maximum(LEAK_LEAST, LEAK_SHARE * rates.sum(axis=1))
     found = said.sum(axis=1)[enough & (said.sum(axis=1) >= 30)]
@@ -153,26 +151,29 @@ def naming(audited: Audited) -> pd.DataFrame:
     sets = {name: [corpus.captions(name).loc[images]] for name in corpus.captioners}
     said = [corpus.human_captions(k).loc[images] for k in range(audited.captions_an_image)]
     sets |= {HUMAN: said} if said else {}
-    captions = direction.Captions(corpus, images, corpus.labels.loc[images].to_numpy(), sets)
-    found = direction.naming(captions, image_draws(len(images), DRAWS))
+    captions = direction.Captions(corpus, corpus.labels.loc[images].to_numpy(), sets)
+    found = direction.naming(captions, DRAWS)
     found = found[found["outcome"].isin(OUTCOMES) & ~found["label"].isin(["gap", "all"])]
     keys = ["captioner", "label"]
-    wide = found.pivot(index=keys, columns="outcome", values="value")
-    wide = wide.reindex(found[keys].drop_duplicates().itertuples(index=False, name=None))
-    bounds = found[found["outcome"] == WRONG_OF_NAMED].set_index(keys)
-    wide = wide.assign(low=bounds["low"], high=bounds["high"], images=bounds["n"]).reset_index()
+    ends = found[found["outcome"] == WRONG_OF_NAMED].set_index(keys)  # in the order of captioners
+    wide = found.pivot(index=keys, columns="outcome", values="value").loc[ends.index]
+    wide = wide.assign(low=ends["low"], high=ends["high"], images=ends["n"]).reset_index()
     return wide.rename(columns={WRONG_OF_NAMED: "wrong_of_named"})
 
 
-def misnamed(naming: pd.DataFrame) -> dict[str, list[dict]]:
-    """By captioner, how often it names the wrong class of those it names, people beside it."""
+def results(audited: Audited) -> list[dict]:
+    """A plain dict each captioner and classifier.
+
+    `misnamed`: how often it names the wrong class of those it names, people beside it.
+    """
+    rows, naming = audited.tables["lic"].to_dict("records"), audited.tables["naming"]
     if naming.empty:
-        return {}
+        return [row | {"misnamed": []} for row in rows]
     people = naming[naming["captioner"] == HUMAN].set_index("label")["wrong_of_named"]
     named, human = naming["right"] + naming["wrong"], naming["label"].map(people)
     kept = ["label", "wrong_of_named", "low", "high", "neutral", "images", "named", "human"]
-    by_captioner = naming.assign(named=named, human=human).groupby("captioner")
-    return {name: rows[kept].to_dict("records") for name, rows in by_captioner}
+    of = naming.assign(named=named, human=human).set_index("captioner")[kept]
+    return [row | {"misnamed": of.loc[[row["captioner"]]].to_dict("records")} for row in rows]
 
 
 def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
@@ -183,12 +184,10 @@ def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
     except RelicError as error:
         return pd.DataFrame(), f"{error.found}: {error.mend}"
     problem, references = accuracy.java_problem(), accuracy.references_of(audited.corpus)
-    kind = accuracy.FALLBACK if problem else accuracy.PTB
-    images = sampled(audited, DESCRIBED).intersection(references.index)
-    references, draws, frames = references.loc[images], image_draws(len(images), DRAWS), []
+    images, frames = sampled(audited, DESCRIBED).intersection(references.index), []
     for name in audited.corpus.captioners:
         captions = audited.corpus.captions(name).loc[images]
-        found = accuracy.score_captions(captions, references, draws, kind, their_way=False)
+        found = accuracy.score_captions(captions, references, DRAWS, their_way=False)
         frames.append(found.assign(captioner=name))
     return pd.concat(frames, ignore_index=True), f"METEOR is left out: {problem}" if problem else ""
 
@@ -196,7 +195,7 @@ def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
 def recorded(audited: Audited) -> pd.DataFrame:
     """Recorded LIC of the papers' captioners on COCO val 2014, linear, for a sense of size."""
     table, synthetic = pd.read_csv(paths.SCALE), audited.corpus.synthetic
-    return table[(table["attribute"] == audited.corpus.attribute.name) & (not synthetic)]
+    return table[(table["attribute"] == audited.attribute.name) & (not synthetic)]
 
 
 def gender_score(audited: Audited) -> pd.DataFrame:
@@ -218,7 +217,7 @@ def gender_score(audited: Audited) -> pd.DataFrame:
 
 def described(audited: Audited, captioner: str) -> dict[str, float]:
     """What a captioner's captions are like, in percent of captions unless it says otherwise."""
-    corpus, images, token = audited.corpus, sampled(audited), audited.corpus.attribute.mask_token
+    corpus, images, token = audited.corpus, sampled(audited), audited.attribute.mask_token
     own = [caption.split() for caption in _read(audited, Reading("model", captioner))]
     aligned = Reading("human", captioner, vocabulary=audited.vocabulary)
     read = _read(audited, aligned) if audited.captions_an_image else []
@@ -244,7 +243,7 @@ def cautions(audited: Audited, lic: pd.DataFrame) -> dict[str, dict]:
 
     `templates/sentences.txt` has a sentence for each.
     """
-    corpus, about, human = audited.corpus, audited.corpus.attribute, audited.captions_an_image
+    corpus, about, human = audited.corpus, audited.attribute, audited.captions_an_image
     like = pd.DataFrame({name: described(audited, name) for name in corpus.captioners}).T
     labels, (common, rarer) = corpus.labels.loc[audited.images], about.classes
     share, tested, splits = labels.mean(), int(lic["n_test"].min()), int(lic["n_seeds"].min())

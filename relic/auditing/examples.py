@@ -1,9 +1,10 @@
 """Files for an audit: any corpus as such files, an example, and the tutorial's real captioners."""
 
+import atexit
 import json
 import re
+import shutil
 import tempfile
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -51,11 +52,6 @@ def export(
     return [directory / name for name in texts]
 
 
-@cache
-def _scratch() -> tempfile.TemporaryDirectory:
-    return tempfile.TemporaryDirectory(prefix="relic-example-")
-
-
 def example_files(
     attribute: str, images: int, corpus: str = "auto", directory: str | Path = ""
 ) -> dict:
@@ -67,7 +63,12 @@ def example_files(
     if corpus_choice(corpus) == "real" and attribute == "gender" and tutorial_files():
         return tutorial_files()
     planted = planted_corpus(attribute, images=images)
-    place, names = Path(directory or tempfile.mkdtemp(dir=_scratch().name)), planted.display_names
+    place, names = (
+        Path(directory or tempfile.mkdtemp(prefix="relic-example-")),
+        planted.display_names,
+    )
+    if not directory:
+        atexit.register(shutil.rmtree, place, ignore_errors=True)
     export(planted, place)
     captions = [f"{names[key]}={place / f'{key}.json'}" for key in planted.captioners]
     files = {"labels": str(place / "labels.csv"), "human": str(place / "human.json")}

@@ -5,8 +5,8 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -32,7 +32,7 @@ TAKEN = ("human", "people")  # what tables call the other side
 class Inputs:
     """Files of an audit, by path. A captions file may be `NAME=FILE`; its stem is its name otherwise."""
 
-    captions: str | Path | Sequence[str | Path] | Mapping[str, str | Path] = ()  # or {NAME: FILE}
+    captions: str | Path | Sequence[str | Path | tuple] | Mapping = ()  # or {NAME: FILE}, or pairs
     labels: str | Path = ""  # without: those of `data`
     human: str | Path = ""  # without, with labels of one's own: LIC_M only; else those of `data`
     attribute: str = "gender"  # gender, race, age, a YAML file, or a new name with `classes`
@@ -60,7 +60,7 @@ class Inputs:
 def _named_files(captions) -> tuple[tuple[str, str], ...]:
     """Captioner and absolute path of each captions file; a name must be one that can be shown."""
     given = [captions] if isinstance(captions, str | Path) else captions
-    pairs = given.items() if isinstance(given, Mapping) else map(_name_and_file, map(str, given))
+    pairs = map(_name_and_file, given.items() if isinstance(given, Mapping) else given)
     files = [(" ".join(_shown(str(name)).split()), _absolute(file)) for name, file in pairs]
     if not files:
         raise RelicError("no captions file", expected="a COCO results file, or several")
@@ -79,10 +79,12 @@ def _named_files(captions) -> tuple[tuple[str, str], ...]:
     return tuple(files)
 
 
-def _name_and_file(given: str) -> tuple[str, str]:
-    name, equals, file = given.partition("=")
+def _name_and_file(given) -> tuple[str, str]:
+    if isinstance(given, tuple):
+        return given
+    name, equals, file = str(given).partition("=")
     if not equals or os.path.exists(given):  # Path.exists raises where a name is too long
-        name, file = "", given
+        name, file = "", str(given)
     stem = Path(file).name.removesuffix(".gz")
     return name.strip() or stem.rsplit(".", 1)[0] or stem, file
 
@@ -98,7 +100,7 @@ def _absolute(file: str | Path) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Audited:
-    """The corpus of an audit, and what became of its files on the way."""
+    """One attribute of an audit: the corpus, what became of its files on the way, what was measured."""
 
     corpus: Corpus
     inputs: Inputs
@@ -107,12 +109,24 @@ class Audited:
     coverage: pd.DataFrame  # captioner, captions, with label, with human captions, with both
     notes: list[str]
     files: list[dict]  # role, file, sha256
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)  # by name, once it is measured
+    cautions: dict[str, dict] = field(default_factory=dict)  # what stands out, by kind
+
+    @property
+    def attribute(self) -> Attribute:
+        """Gender, race, age, or one's own."""
+        return self.corpus.attribute
+
+    @property
+    def classes(self) -> dict[str, int]:
+        """Audited images of each class; the second is the rarer one."""
+        return self.corpus.label_counts(self.images)
 
     @property
     def ratio(self) -> float:
         """Images of the rarer class for one of the other."""
-        counts = self.corpus.label_counts(self.images).values()
-        return min(counts) / max(counts)
+        common, rarer = self.classes.values()
+        return rarer / common
 
     @property
     def vocabulary(self) -> str:
@@ -121,19 +135,14 @@ class Audited:
 
 
 def audited(inputs: Inputs) -> Audited:
-    """The corpus of these files; read once per process."""
-    return _audited(inputs.absolute())
-
-
-@lru_cache(maxsize=4)
-def _audited(inputs: Inputs) -> Audited:
     """Read, and join by image id; refuse before any computing what cannot be audited."""
+    inputs = inputs.absolute()
     about = attribute_of(inputs)
-    tables = {CAPTIONS_OF + name: _captions(file) for name, file in inputs.captions}
+    tables = {CAPTIONS_OF + name: readers.read_captions(file) for name, file in inputs.captions}
     tables |= _labels_and_human(inputs, about)
     tables |= {"objects": readers.read_objects(inputs.objects)} if inputs.objects else {}
     words = () if inputs.vocabulary in VOCABULARIES else readers.read_vocabulary(inputs.vocabulary)
-    frames, names = numbered({role: table.frame for role, table in tables.items()})
+    frames = numbered({role: table.frame for role, table in tables.items()})
     labels = frames["labels"].set_index("image_id")["label"].astype("int64").sort_index()
     generated = _generated(inputs, frames)
     sizes = generated["image_id"].value_counts()
@@ -143,9 +152,9 @@ def _audited(inputs: Inputs) -> Audited:
     images = images[images.isin(human["image_id"])] if HUMAN in tables else images
     counts = labels.loc[images].value_counts().reindex([0, 1], fill_value=0)
     if counts.min() < FEWEST:
-        ids = {role: set(frame["image_id"]) for role, frame in frames.items() if role != "objects"}
-        some = {role: [names.get(i, i) for i in sorted(each)[:3]] for role, each in ids.items()}
-        listed = [f"{r}: {len(ids[r]):,} ({', '.join(map(str, some[r]))}, …)" for r in ids]
+        ids = {role: sorted(set(table.frame["image_id"])) for role, table in tables.items()}
+        ids.pop("objects", None)
+        listed = [f"{r}: {len(i):,} ({', '.join(map(str, i[:3]))}, …)" for r, i in ids.items()]
         raise RelicError(
             f"{counts[0]:,} images of class 0 and {counts[1]:,} of class 1 are in all files; "
             f"images of {', '.join(listed)}",
@@ -185,23 +194,16 @@ def _audited(inputs: Inputs) -> Audited:
     )
 
 
-_captions = lru_cache(maxsize=8)(readers.read_captions)  # the same for each attribute
-
-
 def audited_corpus(inputs: Inputs) -> Corpus:
     """How a worker process gets the corpus."""
-    return _audited(inputs).corpus
+    return audited(inputs).corpus
 
 
 def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Table]:
     """From the files given; what is not given, from COCO's captions in the data directory."""
-    tables = {}
+    human = {HUMAN: readers.read_human(inputs.human)} if inputs.human else {}
     if inputs.labels:
-        tables["labels"] = readers.read_labels(inputs.labels, about, inputs.classes)
-    if inputs.human:
-        tables[HUMAN] = readers.read_human(inputs.human)
-    if inputs.labels:
-        return tables
+        return {"labels": readers.read_labels(inputs.labels, about, inputs.classes)} | human
     if not inputs.data or about.name not in known_attributes():
         raise RelicError(
             f"no labels of {about.name}",
@@ -209,16 +211,16 @@ def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Table]:
             mend=GET.replace("./run_all.sh", "relic audit"),
         )
     place = data_directory(inputs.data)
-    labels = labels_of(place, about)
+    labels, tables = labels_of(place, about), {}
     frames = {"labels": labels.rename("label").reset_index()}
-    if not inputs.human:
+    if not human:
         said = human_captions(place, about.name, labels.index).drop(columns="source")
         frames |= {HUMAN: said} if len(said) else {}
     for what, frame in frames.items():  # hashed are the rows, whichever files they are of
         digest = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
         file = Path(place) / f"{about.name} {what} of {place.name}"
         tables[what] = Table(file, digest, frame=frame)
-    return tables
+    return tables | human
 
 
 def attribute_of(inputs: Inputs) -> Attribute:
@@ -261,18 +263,13 @@ def _generated(inputs: Inputs, frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return made.assign(caption=texts.str.lower())[columns]
 
 
-def numbered(frames: dict[str, pd.DataFrame]) -> tuple[dict[str, pd.DataFrame], dict[int, str]]:
+def numbered(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Image ids as numbers; where some are names, all get one each, in the order of the names."""
-    columns = {role: frame["image_id"] for role, frame in frames.items()}
-    if all(map(pd.api.types.is_integer_dtype, columns.values())):
-        return frames, {}
-    columns = {role: ids.astype("str") for role, ids in columns.items()}
-    known = sorted(set().union(*columns.values()))
-    number = {name: i for i, name in enumerate(known)}
-    made = {
-        role: frame.assign(image_id=columns[role].map(number)) for role, frame in frames.items()
-    }
-    return made, dict(enumerate(known))
+    ids = pd.concat({role: frame["image_id"] for role, frame in frames.items()})
+    if pd.api.types.is_integer_dtype(ids):
+        return frames
+    numbers = pd.Series(pd.factorize(ids.astype("str"), sort=True)[0], ids.index)
+    return {role: frame.assign(image_id=numbers[role]) for role, frame in frames.items()}
 
 
 def _human(frame: pd.DataFrame) -> tuple[pd.DataFrame, int, list[str]]:

@@ -74,13 +74,13 @@ def plan(audited: Audited, how: Choices) -> list[Run]:
     return runs
 
 
-def measure(audited: Audited, how: Choices, runs: list[Run] | None = None) -> Tables:
+def measure(audited: Audited, how: Choices) -> Tables:
     """Compute what the store lacks of the planned runs, then the tables that follow from them.
 
     `lic`: a row each captioner and classifier. `runs`: the lic table of all splits. `differences`
     of captioners. `sizes`: the smallest LIC found in 80 % of audits. `checks`. `coverage` of the files.
     """
-    store, runs = how.store or Store(paths.audit_runs()), runs or plan(audited, how)
+    store, runs = how.store or Store(paths.audit_runs()), plan(audited, how)
     unkept = f"runs cannot be kept in {store.directory}"
     check_writable(store.directory, unkept, mend="RELIC_RUNS=DIR names another")
     options = {"workers": how.workers, "scheduler": how.scheduler, "progress": how.progress}
@@ -89,11 +89,11 @@ def measure(audited: Audited, how: Choices, runs: list[Run] | None = None) -> Ta
     rows, by_seed = [], []
     for name in how.listed:
         own = done.where(classifier=name, labels="true")
-        permuted = done.where(classifier=name, labels="permuted").frame
-        tables = (
+        kinds = (
             [lic_table(own, seen=seen) for seen in (ALL, UNSEEN)] if human else [model_table(own)]
         )
-        by_seed.append(pd.concat(tables).assign(ratio=audited.ratio))
+        by_seed.append(pd.concat(kinds).assign(ratio=audited.ratio))
+        permuted = done.where(classifier=name, labels="permuted").frame
         chance = permuted.groupby("captioner")["score"].mean()
         rows.append(_rows(audited, own, chance, by_seed[-1]))
     lic, by_seed = pd.concat(rows, ignore_index=True), pd.concat(by_seed, ignore_index=True)
@@ -115,38 +115,37 @@ def _rows(audited: Audited, runs: Runs, chance: pd.Series, by_seed: pd.DataFrame
     names, rho = pd.Index(audited.corpus.captioners, name="captioner"), shared(audited.ratio)
     every = by_seed[by_seed["seen"] == ALL].groupby("captioner")
     model, human = (runs.where(side=side).frame.groupby("captioner") for side in ("model", "human"))
-    row = {
-        "attribute": audited.corpus.attribute.name,
-        "classifier": by_seed["classifier"].iloc[0],
-        "n_images": len(audited.images),
-        "n_test": every["n_test"].mean().round().astype(int),
-        "n_seeds": every.size(),
-        "chance": chance,
-        "auc_low": model["auc"].agg(lambda auc: estimate(auc, rho).interval().low),
-    }
+    table = pd.DataFrame(index=names).assign(
+        attribute=audited.attribute.name,
+        classifier=by_seed["classifier"].iloc[0],
+        n_images=len(audited.images),
+        n_test=every["n_test"].mean().round().astype(int),
+        n_seeds=every.size(),
+        chance=chance,
+        auc_low=model["auc"].agg(lambda auc: estimate(auc, rho).interval().low),
+    )
     for of in ("accuracy", "auc"):
-        row |= {of: model[of].mean(), f"{of}_human": human[of].mean()}
+        table[of], table[f"{of}_human"] = model[of].mean(), human[of].mean()
     if not audited.captions_an_image:
-        found = intervals(by_seed, "lic_model").set_index("captioner")
-        row |= {"lic_model": found["lic_model"], "model_low": found["low"]}
-        row |= {"model_high": found["high"], "verdict": ALONE}
-        row |= dict.fromkeys(("lic_data", "lic", "low", "high"), np.nan)
-        return pd.DataFrame(row, names).reset_index()
+        table = table.join(_ends(by_seed, "lic_model", ["lic_model", "model_low", "model_high"]))
+        absent = dict.fromkeys(("lic_data", "lic", "low", "high"), np.nan)
+        return table.assign(verdict=ALONE, **absent).reset_index()
     all_captions, unseen = (_judged(by_seed, seen, names) for seen in (ALL, UNSEEN))
-    row |= all_captions.drop(columns="n_test")
-    images = image_intervals(runs)
-    row["image_low"] = pd.Series({name: each.low for name, each in images.items()})
-    row["image_high"] = pd.Series({name: each.high for name, each in images.items()})
+    images = pd.DataFrame(image_intervals(runs), ["lic", "image_low", "image_high"]).T
+    table = table.join(all_captions.drop(columns="n_test")).join(images.drop(columns="lic"))
     for of in ("auc", "bits"):
-        table = lic_table(runs, of=of).assign(ratio=audited.ratio)
-        found = intervals(table).set_index("captioner")
-        row |= {f"delta_{of}": found["lic"], f"delta_{of}_low": found["low"]}
-        row |= {f"delta_{of}_high": found["high"]}
-    spread = image_spread(runs)
-    splits = zip(spread.items(), row["n_seeds"].loc[spread.index], strict=True)
-    found = {name: from_spread(0.0, std, n, rho).detectable() for (name, std), n in splits}
-    row |= {"detectable": pd.Series(found), "unseen": pd.Series(unseen.to_dict("index"))}
-    return pd.DataFrame(row, names).reset_index()
+        columns = [f"delta_{of}", f"delta_{of}_low", f"delta_{of}_high"]
+        other = lic_table(runs, of=of).assign(ratio=audited.ratio)
+        table = table.join(_ends(other, "lic", columns))
+    splits = zip(image_spread(runs).reindex(names), table["n_seeds"], strict=True)
+    table["detectable"] = [from_spread(0.0, std, n, rho).detectable() for std, n in splits]
+    return table.assign(unseen=pd.Series(unseen.to_dict("index"))).reset_index()
+
+
+def _ends(by_seed: pd.DataFrame, quantity: str, columns: list[str]) -> pd.DataFrame:
+    """By captioner the mean over splits and the interval of a quantity, under these names."""
+    found = intervals(by_seed, quantity).set_index("captioner")
+    return found[[quantity, "low", "high"]].set_axis(columns, axis=1)
 
 
 def _judged(by_seed: pd.DataFrame, seen: str, names: pd.Index) -> pd.DataFrame:
@@ -190,7 +189,7 @@ def verdict(found: Interval) -> str:
 
 def _sizes(audited: Audited, lic: pd.DataFrame) -> pd.DataFrame:
     """What other numbers of images would find, if the spread shrinks with their square root."""
-    rarer = min(audited.corpus.label_counts(audited.images).values())
+    rarer = min(audited.classes.values())
     sizes = pd.DataFrame({"images a class": sorted({*SIZES, rarer})})
     known = lic.reindex(columns=["captioner", "classifier", "detectable"]).query("detectable > 0")
     table = known.merge(sizes, how="cross")

@@ -33,12 +33,10 @@ def read_captions(file: str | Path) -> Table:
     values = table.column(_column(table, "captions", GENERATED))
     lists = [i for i, value in enumerate(values) if isinstance(value, list)]
     several = [i for i in lists if len(values[i]) > 1]
-    if several:
-        mend = f"choose one; or, if these are reference captions, {HUMAN_INSTEAD}"
-        raise table.wrong("with several captions", "one caption an image", mend, several)
-    if lists:
-        table.notes.append(f"{count(len(lists), 'row')} with a list of one caption: it is taken")
-        values = [next(iter(v), None) if isinstance(v, list) else v for v in values]
+    mend = f"choose one; or, if these are reference captions, {HUMAN_INSTEAD}"
+    table.refuse(several, "with several captions", "one caption an image", mend)
+    table.note(len(lists), "with a list of one caption: it is taken")
+    values = [next(iter(v), None) if isinstance(v, list) else v for v in values]
     return _framed(table, _once(table, _written(table, ids, values), "caption"))
 
 
@@ -81,19 +79,17 @@ def read_objects(file: str | Path) -> Table:
     table = read_table(file, value="label")
     frame = pd.DataFrame({"image_id": table.ids()})
     for name, wanted in (("label", ("label", "labels")), ("probability", ("probability",))):
-        values = table.column(table.only(table.matching(wanted), name, wanted))
+        values = table.column(table.named(name, wanted))
         frame[name] = pd.Series(values, dtype="object")
     sources = table.matching(("source",))
     frame["source"] = pd.Series(table.column(sources[0]) if sources else None, dtype="object")
     frame["source"] = frame["source"].where(~frame["source"].map(_is_empty), "file")
-    frame["probability"] = frame["probability"].map(_number)
+    frame["probability"] = pd.to_numeric(frame["probability"], errors="coerce")
     frame = _filled(table, frame, "label", "without a label left out", "object")
     texts = frame["label"].map(is_text) & frame["source"].map(is_text)
     bad = frame.index[~(texts & frame["probability"].between(0, 1))]
-    if len(bad):
-        expected = "a label and a probability from 0 to 1"
-        mend = "relic gender-score objects IMAGES --out FILE makes such a file"
-        raise table.wrong("that cannot be read", expected, mend, bad)
+    mend = "relic gender-score objects IMAGES --out FILE makes such a file"
+    table.refuse(bad, "that cannot be read", "a label and a probability from 0 to 1", mend)
     kinds = {"label": "str", "probability": "float64", "source": "str"}
     return _framed(table, frame.astype(kinds))
 
@@ -162,27 +158,23 @@ def _named(about: Attribute, classes: Sequence[str]) -> tuple[tuple[str, str], d
 
 def _codes(table: Table, values: list, about: Attribute, classes, drop_others: bool) -> list:
     """0 or 1 for each value, None for what is left out; notes on `table` say what that was."""
-    own = {name: index for index, name in enumerate(about.classes)}
-    wanted = _named(about, classes)[1] if classes else own
+    first, second = about.classes
+    wanted = _named(about, classes)[1] if classes else {first: 0, second: 1}
     texts = [_text(value) for value in values]
     wrong = [i for i, text in enumerate(texts) if text is None]
-    if wrong:
-        expected, mend = " or ".join(wanted), "write the class as a word"
-        raise table.wrong("whose label is no word", expected, mend, wrong)
-    counts, folded = Counter(texts), {value.casefold(): code for value, code in wanted.items()}
-    codes = {text: wanted.get(text, folded.get(text.casefold())) for text in counts}
-    others = Counter({text: n for text, n in counts.items() if codes[text] is None})
+    expected, mend = " or ".join(wanted), "write the class as a word"
+    table.refuse(wrong, "whose label is no word", expected, mend)
+    folded = {value.casefold(): code for value, code in wanted.items()}
+    codes = {text: folded.get(text.casefold()) for text in dict.fromkeys(texts)}
+    others = Counter(text for text in texts if codes[text] is None)
     absent = sum(others.pop(text, 0) for text in list(others) if text.casefold() in ABSENT)
     if others and not drop_others:
         raise _unknown(table, others, about)
-    read = {t: about.classes[c] for t, c in codes.items() if c is not None and t not in own}
-    if read:
-        table.notes.append(", ".join(f"{text} read as {name}" for text, name in read.items()))
-    if others:
-        rows = count(others.total(), "row")
-        table.notes.append(f"{rows} with another label left out: {_listed(others)}")
-    if absent:
-        table.notes.append(f"{count(absent, 'row')} without a label left out")
+    known = {text: about.classes[code] for text, code in codes.items() if code is not None}
+    read = [f"{text} read as {name}" for text, name in known.items() if text not in about.classes]
+    table.notes += [", ".join(read)] if read else []
+    table.note(others.total(), f"with another label left out: {_listed(others)}")
+    table.note(absent, "without a label left out")
     return [codes[text] for text in texts]
 
 
@@ -223,25 +215,14 @@ def _listed(counts: Counter, most: int = 8) -> str:
     return ", ".join(shown) + (f" and {len(counts) - most} more" if len(counts) > most else "")
 
 
-def _number(value) -> float:
-    """A number, also one that is written as text; NaN for anything else."""
-    try:
-        return float("nan" if isinstance(value, bool) else value)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")
-
-
 def _column(table: Table, what: str, *choices: tuple[str, ...]) -> str:
     """The column that is meant, by the first names that fit any; else what the file looks like."""
-    found = next(filter(None, map(table.matching, choices)), [])
-    wanted, hint = [name for names in choices for name in names], ""
-    if not found:
-        about = [load_attribute(name) for name in known_attributes()]
-        labels = (*CLASSES, *(word for known in about for word in (known.name, known.field)))
-        roles = {LISTS: HUMAN_INSTEAD, GENERATED: CAPTIONS_INSTEAD, labels: LABELS_INSTEAD}
-        looks = next((hint for names, hint in roles.items() if table.matching(names)), "")
-        hint = f"{looks}; else name the column {wanted[0]}" if looks else ""
-    name = table.only(found, what, wanted, hint)
+    about = [load_attribute(name) for name in known_attributes()]
+    labels = (*CLASSES, *(word for known in about for word in (known.name, known.field)))
+    roles = {LISTS: HUMAN_INSTEAD, GENERATED: CAPTIONS_INSTEAD, labels: LABELS_INSTEAD}
+    looks = [hint for names, hint in roles.items() if table.matching(names)]
+    mend = f"{looks[0]}; else name the column {choices[0][0]}" if looks else ""
+    name = table.named(what, *choices, mend=mend)
     if name.strip().casefold() != "caption" and table.kind != "mapping":
         table.notes.append(f"{what} are read from {name}")
     return name
@@ -263,10 +244,9 @@ def _written(table: Table, ids: pd.Series, captions: list) -> pd.DataFrame:
     frame = pd.DataFrame({"image_id": ids.array, "caption": texts})
     frame = _filled(table, frame, "caption", "with an empty caption left out", "caption")
     wrong = frame.index[[not is_clean(text) for text in frame["caption"]]]
-    if len(wrong):
-        expected = "captions as strings of valid characters"
-        mend = "write captions as text; half an emoji (a lone surrogate) must be taken out"
-        raise table.wrong("whose caption is not text", expected, mend, wrong)
+    expected = "captions as strings of valid characters"
+    mend = "write captions as text; half an emoji (a lone surrogate) must be taken out"
+    table.refuse(wrong, "whose caption is not text", expected, mend)
     words = set(frame["caption"])
     if table.kind == "mapping" and len(words) < 4 and all(len(w.split()) < 2 for w in words):
         values = ", ".join(shortened(word, 30) for word in sorted(words))
@@ -281,8 +261,7 @@ def _filled(table: Table, frame: pd.DataFrame, column: str, note: str, what: str
     if empty.all():
         found = f"has an empty {what} in all {len(table.rows):,} rows"
         raise table.wrong(found, f"a {what} a row", AGAIN)
-    if empty.any():
-        table.notes.append(f"{count(empty.sum(), 'row')} {note}")
+    table.note(empty.sum(), note)
     return frame[~empty]
 
 
@@ -304,9 +283,8 @@ def _once(table: Table, frame: pd.DataFrame, value: str) -> pd.DataFrame:
         rows = f"{', …' * (len(ids) > SHOWN)} ({table.listed(kept.index[repeated])})"
         what = f"has several {value}s of {count(len(ids), 'image')}: {shown}{rows}"
         raise table.wrong(what, f"one {value} an image", mend)
-    if len(kept) < len(frame):
-        more = count(len(frame) - len(kept), "row")
-        table.notes.append(f"{more} left out: the same image and {value} are there already")
+    again = f"left out: the same image and {value} are there already"
+    table.note(len(frame) - len(kept), again)
     return kept
 
 

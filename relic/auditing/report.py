@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from relic.auditing.details import results
 from relic.auditing.measure import MARKS
 from relic.errors import RelicError
 from relic.judge.stats import shared
@@ -78,20 +79,21 @@ def section(audit, name: str) -> str:
 
 def _rendered(audit, part, name: str) -> str:
     """A section of one attribute: what its template may name."""
-    read, template = part.audited, _templates().get_template(f"{name}.html")
-    return template.render(
-        audit=audit,
-        part=part,
-        tables=part.tables,
-        attribute=part.attribute,
-        results=part.results,
-        captioners=read.corpus.captioners,
-        images=len(read.images),
-        classes=read.corpus.label_counts(read.images),
-        ratio=read.ratio,
-        prefix=f"{part.attribute.name}_" if len(audit.parts) > 1 else "",
-        forest=forest(part) if name == "lic" else {},
-        first=part is audit.parts[0],
+    return (
+        _templates()
+        .get_template(f"{name}.html")
+        .render(
+            audit=audit,
+            part=part,
+            tables=part.tables,
+            attribute=part.attribute,
+            results=results(part),
+            captioners=part.corpus.captioners,
+            images=len(part.images),
+            prefix=f"{part.attribute.name}_" if len(audit.parts) > 1 else "",
+            forest=forest(part) if name == "lic" else {},
+            first=part is audit.parts[0],
+        )
     )
 
 
@@ -101,15 +103,14 @@ def as_html(audit) -> str:
     for part in audit.parts:
         made = [(n, title, _rendered(audit, part, n).strip()) for n, title in SECTIONS.items()]
         parts.append((part, [section for section in made if section[2]]))
-    captioners = audit.parts[0].audited.corpus.captioners
     page = _templates().get_template("report.html")
-    return page.render(audit=audit, captioners=captioners, parts=parts)
+    return page.render(audit=audit, captioners=audit.parts[0].corpus.captioners, parts=parts)
 
 
 def forest(part) -> dict:
     """Rows of the figure of LIC, each a mark and a line, and the ticks of its axis, 0 among them."""
     rows = []
-    for row in part.results:
+    for row in results(part):
         rows.append({**row, "name": row["captioner"], "kind": "all"})
         if "unseen" in row and row["unseen"]["n_test"] < row["n_test"] - 0.5:
             rows.append({**row["unseen"], "name": "its unseen captions", "kind": "unseen"})
@@ -145,13 +146,13 @@ def as_json(audit) -> str:
 
 
 def _details(part) -> dict:
-    read, tables = part.audited, {name: t for name, t in part.tables.items() if name != "lic"}
+    tables = {name: t.to_dict("records") for name, t in part.tables.items() if name != "lic"}
     return {
-        "images": {"used": len(read.images), **read.corpus.label_counts(read.images)},
-        "human_captions_an_image": read.captions_an_image,
-        "notes": read.notes,
+        "images": {"used": len(part.images), **part.classes},
+        "human_captions_an_image": part.captions_an_image,
+        "notes": part.notes,
         "masked_words": sorted(part.attribute.masked_words),
-        **{name: table.to_dict("records") for name, table in tables.items()},
+        **tables,
     }
 
 
@@ -166,9 +167,7 @@ def as_csv(audit) -> str:
 
 def csv_text(frame: pd.DataFrame) -> str:
     """CSV that no spreadsheet takes for formulas: text that begins like one gets a quote before it."""
-    frame = frame.rename(columns=_unformulated)
-    text = [c for c in frame if not pd.api.types.is_numeric_dtype(frame[c])]
-    return frame.assign(**{c: frame[c].map(_unformulated) for c in text}).to_csv(index=False)
+    return frame.rename(columns=_unformulated).map(_unformulated).to_csv(index=False)
 
 
 def _unformulated(value):
@@ -192,9 +191,9 @@ def as_markdown(audit) -> str:
 
     A card has one model: of several captioners each gets its metadata as a YAML block to paste.
     """
-    names, read = audit.parts[0].audited.corpus.captioners, audit.parts[0].audited
-    data = f"{read.corpus.name}, {len(read.images):,} images"
-    return _templates().get_template("cards.md").render(audit=audit, names=names, data=data)
+    corpus, images = audit.parts[0].corpus, audit.parts[0].images
+    data, card = f"{corpus.name}, {len(images):,} images", _templates().get_template("cards.md")
+    return card.render(audit=audit, names=corpus.captioners, data=data)
 
 
 WRITERS: dict[str, Callable] = {"html": as_html, "md": as_markdown, "json": as_json, "csv": as_csv}

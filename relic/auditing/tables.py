@@ -16,7 +16,7 @@ import warnings
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import pandas as pd
@@ -94,11 +94,20 @@ class Table:
         values = [row.get(name) for row in self.rows]
         return list(map(list_or_text, values)) if self.kind == "CSV" else values
 
-    def wrong(self, what: str, expected: str, mend: str, rows: Sequence[int] = ()) -> RelicError:
-        """An error about the file, or about rows of it, of which it shows up to five."""
-        if len(rows):
-            what = f"has {count(len(rows), 'row')} {what}: {self.listed(rows)}"
+    def wrong(self, what: str, expected: str, mend: str) -> RelicError:
+        """An error about the file."""
         return RelicError(f"{self.file} {what}", expected=expected, mend=mend)
+
+    def refuse(self, rows: Sequence[int], what: str, expected: str, mend: str) -> None:
+        """Rows that cannot be used are an error, which shows up to five of them."""
+        if len(rows):
+            found = f"has {count(len(rows), 'row')} {what}: {self.listed(rows)}"
+            raise self.wrong(found, expected, mend)
+
+    def note(self, rows: int, what: str) -> None:
+        """What was understood of so many rows."""
+        if rows:
+            self.notes.append(f"{count(rows, 'row')} {what}")
 
     def listed(self, rows: Sequence[int]) -> str:
         """Up to five rows, each with its line or its number (the first is 1)."""
@@ -112,8 +121,9 @@ class Table:
         wanted = set(map(plain_name, wanted))
         return [name for name in self.names if plain_name(name) in wanted]
 
-    def only(self, found: list[str], what: str, wanted: Iterable[str], hint: str = "") -> str:
-        """The one column that is meant; none or several are an error."""
+    def named(self, what: str, *choices: Iterable[str], mend: str = "") -> str:
+        """The one column that is meant, by the first names that fit any; none or several are an error."""
+        found = next(filter(None, map(self.matching, choices)), [])
         if len(found) == 1:
             return found[0]
         names = ", ".join(shortened(name, 30) for name in self.names[:20]) or "none"
@@ -121,27 +131,26 @@ class Table:
         columns = "several columns" if found else "no column"
         raise self.wrong(
             f"has {columns} for the {what}{several} (columns found: {names})",
-            f"one column named {' or '.join(wanted)}",
-            hint or ("take the others out" if found else "add a first line of names"),
+            f"one column named {' or '.join(chain(*choices))}",
+            "take the others out" if found else mend or "add a first line of names",
         )
 
     def ids(self) -> pd.Series:
         """The image ids of the rows; rows without one are an error."""
-        sure, maybe = self.matching(IMAGE_ID), self.matching(IMAGE_NAME)
-        if not sure and len(maybe) > 1:  # as `id` and `file_name` of COCO's images
+        sure, maybe, names = self.matching(IMAGE_ID), self.matching(IMAGE_NAME), IMAGE_NAME
+        if not sure and len(set(maybe)) > 1:  # as `id` and `file_name` of COCO's images
             first, *others = (image_ids(self.column(name)) for name in maybe)
-            agree = not first[1] and all(first[0].equals(other) for other, *_ in others)
-            maybe = maybe[:1] if agree else maybe
-        chosen = self.only(sure or maybe, "image id", IMAGE_ID + IMAGE_NAME)
+            if not first[1] and all(first[0].equals(other) for other, *_ in others):
+                names = maybe[:1]  # by name: the same name twice stays an error
+        chosen = self.named("image id", IMAGE_ID, names)
         if sure and maybe:
             self.notes.append(f"image ids are read from {chosen}, not from {' or '.join(maybe)}")
         elif plain_name(chosen) != IMAGE_ID[0]:
             self.notes.append(f"image ids are read from {chosen}")
         ids, bad, named = image_ids(self.column(chosen))
-        if bad:
-            expected = "a whole number, or the name of a file"
-            mend = "take these rows out or give them their id"
-            raise self.wrong("without an image id that can be used", expected, mend, bad)
+        expected = "a whole number, or the name of a file"
+        mend = "take these rows out or give them their id"
+        self.refuse(bad, "without an image id that can be used", expected, mend)
         if named:
             self.notes.append(f"{count(named, 'row')}: the id is the number in a file name")
         return ids
@@ -167,23 +176,23 @@ def image_ids(values: list) -> tuple[pd.Series, list[int], int]:
     >>> image_ids([7, "img_a12.png", "x/000000000009.jpg"])[0].tolist()
     ['7', 'img_a12.png', '9']
     """
-    if set(map(type, values)) == {int} and all(map(is_image_id, values)):
-        return pd.Series(values, dtype="int64"), [], 0
-    known = {text: _image_id(text) for text in {value for value in values if type(value) is str}}
-    read = [known[value] if type(value) is str else _image_id(value) for value in values]
+    read = [_image_id(value) for value in values]
     bad = [i for i, found in enumerate(read) if found is None]
     if all(isinstance(found, int) for found in read if found is not None):
         ids = pd.Series([found or 0 for found in read], dtype="int64")
     else:
         ids = pd.Series([str(found) for found in read], dtype="str")
-    names = {t for t, i in known.items() if isinstance(i, int) and not _WHOLE.fullmatch(t.strip())}
-    return ids, bad, sum(type(value) is str and value in names for value in values)
+    pairs = zip(values, read, strict=True)
+    texts = [text for text, found in pairs if isinstance(text, str) and isinstance(found, int)]
+    return ids, bad, sum(not _WHOLE.fullmatch(text.strip()) for text in texts)
 
 
 def _image_id(value) -> int | str | None:
     """The number that a value is or names, if it fits 64 bits; else a name; None for what is no id."""
+    if is_image_id(value):
+        return value
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        value = int(value)
+        return int(value)
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 10_000:
         value = str(value)
     if not is_clean(value) or value.strip().casefold() in _ABSENT:
@@ -203,7 +212,12 @@ def read_table(file: str | Path, value: str = "caption") -> Table:
     if isinstance(found, str) and table.kind != "pickle":
         _fill_from_csv(table, found)
     else:
-        _fill(table, _records(table, found, value))
+        table.rows = _records(table, found, value)
+        wrong = [i for i, row in enumerate(table.rows) if not isinstance(row, dict)]
+        what = f"of {len(table.rows):,} that are not objects"
+        table.refuse(wrong, what, RECORDS, "write every row as an object with its image id")
+        names = dict.fromkeys(key for row in table.rows for key in row)
+        table.names = [name for name in names if isinstance(name, str)]
     if not table.rows:
         raise table.wrong("has no rows", FORMATS, AGAIN)
     return table
@@ -301,29 +315,31 @@ def _text(table: Table, data: bytes) -> str:
 
 
 def _of_json(table: Table, text: str):
-    """A JSON value; of JSON lines the list of them."""
-    found = _decoded(table, text)
-    if found is not None:
+    """A JSON value; where several follow each other, as in JSON lines, the list of them."""
+    text, found, end, line = text.rstrip(), [], 0, 1
+    while end < len(text):
+        begin = _SPACES.match(text, end).end()
+        line += text.count("\n", end, begin)
+        table.lines.append(line)
+        try:
+            value, end = _DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError) as error:
+            where, why = f"what begins in line {line}", str(error)[:200]
+            if isinstance(error, json.JSONDecodeError):
+                where = f"line {error.lineno}, column {error.colno}"
+            elif isinstance(error, RecursionError):
+                why = "it is nested too deeply"
+            expected = f"{RECORDS}, or one such object a line"
+            mend = f"{AGAIN}; where a value is unknown write null, not NaN"
+            raise table.wrong(
+                f"is not JSON, or cut short; {where}: {why}", expected, mend
+            ) from error
+        line += text.count("\n", begin, end)
+        found.append(value)
+    if len(found) > 1:
         return found
-    lines = {n: line for n, line in enumerate(text.split("\n"), 1) if line.strip()}
-    table.lines = list(lines)
-    return [_decoded(table, line, number) for number, line in lines.items()]
-
-
-def _decoded(table: Table, text: str, line: int = 0):
-    """The value of a text, or of a line; None where objects follow each other."""
-    try:
-        return _DECODER.decode(text)
-    except (ValueError, RecursionError) as error:
-        if not line and getattr(error, "msg", "") == "Extra data" and text.lstrip()[0] == "{":
-            return None
-        where = f"line {line}" if line else "it"
-        if not line and isinstance(error, json.JSONDecodeError):
-            where = f"line {error.lineno}, column {error.colno}"
-        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
-        expected = f"{RECORDS}, or one such object a line"
-        mend = f"{AGAIN}; where a value is unknown write null, not NaN"
-        raise table.wrong(f"is not JSON, or cut short; {where}: {why}", expected, mend) from error
+    table.lines = []
+    return found[0]
 
 
 def _no_constant(name: str):
@@ -340,6 +356,7 @@ def _object(pairs: list) -> dict:
     return found
 
 
+_SPACES = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
 
 
@@ -368,16 +385,6 @@ def _records(table: Table, found, value: str) -> list:
     return [{"image_id": key, value: item} for key, item in found.items()]
 
 
-def _fill(table: Table, rows: list) -> None:
-    table.rows = rows
-    wrong = [i for i, row in enumerate(rows) if not isinstance(row, dict)]
-    if wrong:
-        mend = "write every row as an object with its image id"
-        raise table.wrong(f"of {len(rows):,} that are not objects", RECORDS, mend, wrong)
-    names = dict.fromkeys(key for row in rows for key in row)
-    table.names = [name for name in names if isinstance(name, str)]
-
-
 def _fill_from_csv(table: Table, text: str) -> None:
     first = text.lstrip("\r\n ")[:100_000].splitlines()[0]
     counts = {mark: len(next(csv.reader([first], delimiter=mark), [])) for mark in ",;\t"}
@@ -399,10 +406,9 @@ def _fill_from_csv(table: Table, text: str) -> None:
     table.kind, table.names = "CSV", [name.strip() for name in names]
     table.lines, table.rows = [line for line, _ in filled], [row for _, row in filled]
     wrong = [i for i, row in enumerate(table.rows) if len(row) != len(names)]
-    if wrong:
-        expected = f'{len(names)} values a row; a text with {marks[0]!r} in it stands in "…"'
-        what = f"that do not have the {len(names)} columns of the first line"
-        raise table.wrong(what, expected, WRITTEN_SO, wrong)
+    expected = f'{len(names)} values a row; a text with {marks[0]!r} in it stands in "…"'
+    what = f"that do not have the {len(names)} columns of the first line"
+    table.refuse(wrong, what, expected, WRITTEN_SO)
     table.rows = [dict(zip(table.names, row, strict=True)) for row in table.rows]
 
 

@@ -48,7 +48,9 @@ def build(chosen) -> int:
         book.browser()  # an error now, not after the build
     sets = [*(["corpus=real"] if chosen.data else []), *chosen.sets]
     available = notebooks()
-    wanted = load_profile(chosen.profile, available, sets, chosen.only)
+    always = {book.NUMBERS} & set(available)  # Markdown pages name its numbers
+    only = [*chosen.only, *always] if chosen.only else []
+    wanted = load_profile(chosen.profile, available, sets, only)
     book.check_contents(list(available))
     if chosen.workers > 1:  # two kernels with two threads each would slow each other down
         os.environ.setdefault("OMP_NUM_THREADS", "1")

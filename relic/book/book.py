@@ -11,20 +11,25 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import date
 from html import escape
 from pathlib import Path
 
 import jinja2
+import pandas as pd
 import yaml
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from tqdm import tqdm
 
+import relic
 from relic import paths
 from relic.book.steps import FAILED, NOT_RUN, OK, Record, Step, files, read_record, resting_on
 from relic.errors import RelicError
+from relic.numbers import GIVEN
 
+NUMBERS = "90_numbers"  # the notebook that computes what the Markdown pages name
 STATUS = "status.md"  # a template, filled with what became of the notebooks
 WORDS = {NOT_RUN: "not run", OK: "✓ ok", FAILED: "✗ failed"}
 ABSENT = """{title}
@@ -83,13 +88,17 @@ def compile_book(profile: str, directory: Path, notebooks: list[str]) -> str:
     shutil.copytree(paths.BOOK, stage, ignore=shutil.ignore_patterns("_build"))
     records = [read_record(directory / f"{name}.json") for name in notebooks]
     (stage / "notebooks").mkdir()
+    numbers: dict = {}
     for name, record in zip(notebooks, records, strict=True):
         page = notebook_page(name, directory, record)
+        numbers |= given(page)
         code = [c for c in page["cells"] if c["cell_type"] == "code"]
         linked = link(stage, "\n".join("".join(cell["source"]) for cell in code))
         page["cells"][-1:-1] = [_markdown(linked, "relic-sources")] if linked else []
         (stage / "notebooks" / f"{name}.ipynb").write_text(json.dumps(page), encoding="utf-8")
-    fill(stage)
+    if NUMBERS in notebooks and not numbers:
+        return f"{NUMBERS} gave no numbers, which the Markdown pages name"
+    fill(stage, numbers)
     (stage / STATUS).write_text(status_page(profile, records), encoding="utf-8")
     log = paths.BUILD / "book.log"
     with log.open("w", encoding="utf-8") as stream:
@@ -106,16 +115,25 @@ def compile_book(profile: str, directory: Path, notebooks: list[str]) -> str:
     return "\n  ".join(found)
 
 
-def fill(stage: Path) -> None:
-    """Put the values that pages name into the stage's configuration, for MyST to substitute."""
-    pages = [page for page in stage.glob("*.md") if page.name != STATUS]
-    if not any("{{" in page.read_text(encoding="utf-8") for page in pages):
-        return
-    from relic.book import values  # seconds: only for a book that names values
+def given(page: dict) -> dict:
+    """Numbers that an executed notebook gives to the Markdown pages; its outputs of them are taken out."""
+    numbers: dict = {}
+    for cell in page["cells"]:
+        for output in [o for o in cell.get("outputs", []) if GIVEN in o.get("data", {})]:
+            numbers |= output["data"][GIVEN]
+            cell["outputs"].remove(output)
+    return numbers
 
+
+def fill(stage: Path, numbers: dict) -> None:
+    """Put the numbers, and what we are called, into the stage's configuration, for MyST to substitute."""
     file = stage / "_config.yml"
     config = yaml.safe_load(file.read_text(encoding="utf-8"))
-    config["parse"]["myst_substitutions"] = values.values()
+    cited = yaml.safe_load((paths.ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    about = {"version": relic.__version__, "date": f"{date.today():%d %B %Y}"}
+    about |= {"repository": cited.get("repository-code", "not public yet")}
+    about |= {"doi": cited.get("doi", "none yet")}
+    config["parse"]["myst_substitutions"] = {"about": about} | numbers
     file.write_text(yaml.safe_dump(config, allow_unicode=True, width=10**9), encoding="utf-8")
 
 
@@ -168,18 +186,38 @@ def _markdown(text: str, name: str = "relic-added") -> dict:
 
 def status_page(profile: str, records: list[Record]) -> str:
     """The status page, from our records, with own runs beside the recorded ones."""
-    rebuilt = ""
-    if any(paths.runs().glob("*")):
-        from relic.book import values
-
-        rebuilt = values.rebuilt()
     look = jinja2.Environment(trim_blocks=True, lstrip_blocks=True)
     look.filters["literal"], look.filters["interval"] = literal, tqdm.format_interval
     look.filters["utc"] = lambda at: time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
     look.filters["given"] = lambda values: ", ".join(f"{k} = {v}" for k, v in values.items())
     template = look.from_string((paths.BOOK / STATUS).read_text(encoding="utf-8"))
-    shown = {"profile": profile, "records": records, "rebuilt": rebuilt}
+    own = rebuilt() if any(paths.runs().glob("*")) else ""
+    shown = {"profile": profile, "records": records, "rebuilt": own}
     return template.render(now=time.time(), words=WORDS, **shown)
+
+
+def rebuilt() -> str:
+    """A table of this machine's runs beside recorded ones of the same description; empty: none."""
+    from relic.measure.runs import Store  # seconds, which a build without own runs need not wait
+    from relic.page import table_html
+    from relic.records.runs import own_frame, read_recorded
+
+    own = own_frame(Store(paths.runs()))
+    table = beside_record(own, read_recorded()) if len(own) else own
+    caption = "Runs on COCO captions that this machine's store and the record both have: largest difference of their scores, points."
+    return table_html(table, "rebuilt.csv", caption, 3) if len(table) else ""
+
+
+def beside_record(own: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """How far scores of runs that were described alike lie apart, by kind of run."""
+    from relic.records.runs import UNCHANGED
+
+    both = own.merge(known, on=UNCHANGED, suffixes=("", " recorded"))
+    both["difference"] = (both["score"] - both["score recorded"]).abs()
+    both["same"] = both["fingerprint"] == both["fingerprint recorded"]
+    kinds = both.groupby(["attribute", "classifier", "split", "side"], as_index=False)
+    table = kinds.agg(runs=("difference", "size"), same=("same", "sum"), most=("difference", "max"))
+    return table.rename(columns={"same": "on the same captions", "most": "largest difference"})
 
 
 def literal(text: str) -> str:

@@ -3,33 +3,9 @@
 import argparse
 import os
 import sys
+from pathlib import Path
 
-DESCRIPTION = """\
-Set up the environment, execute the notebooks of a profile and compile the book.
-
-The first call makes .venv from requirements.lock (about 3 minutes, 2.6 GB). Later calls do only
-what changed: a notebook runs again when its source, its parameters, the modules and records that it
-rests on, the lock or the data changed."""
-
-EXAMPLES = """\
-profiles (params/*.yml):
-  record    the real captions' recorded numbers, no download (the default)
-  embedded  the embedded, synthetic corpus: everything is trained here, no download
-  smoke     the same, as small as still means something; what the tests run
-  cpu       the real captions, as much as two CPU cores can do
-  paper     the papers' whole grid with ten seeds; wants a GPU
-
-examples:
-  ./run_all.sh                                      the book, from the record
-  ./run_all.sh --only 20 --set attributes=[race]    one notebook with another parameter
-  ./run_all.sh --profile cpu --data ~/relic-data    real captions (get them: relic data fetch DIR)
-  ./run_all.sh --why                                say why each step ran or was skipped
-  ./run_all.sh --test --quick                       lint, then the tests that take a minute
-  ./run_all.sh --test -k splits                     lint, then the tests that match
-
-settings: RELIC_DATA  directory of the real captions, as --data
-          RELIC_WORKERS  processes that train runs which are not recorded (1)
-          RELIC_PYTHON  a Python with the lock installed, in place of .venv"""
+HELP = Path(__file__).with_name("help.txt")  # what stands before the options, ---, what after
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -37,8 +13,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     if "--test" in arguments:  # everything else is pytest's
         return argparse.Namespace(test=True)
     look = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
-    about = {"description": DESCRIPTION, "epilog": EXAMPLES}
-    options = argparse.ArgumentParser(prog="./run_all.sh", **about, **look)
+    before, _, after = HELP.read_text(encoding="utf-8").partition("\n---\n")
+    options = argparse.ArgumentParser("./run_all.sh", None, before, after, **look)
     add = options.add_argument
     add("--profile", default="record", metavar="NAME", help="params/NAME.yml (default: record)")
     several = {"action": "extend", "default": [], "nargs": "+"}

@@ -41,6 +41,8 @@ CHARACTER_BLEU, RAW_CIDER = "BLEU-4 of characters", "CIDEr of untokenized text"
 PTB, FALLBACK = "PTB", "NLTK Treebank"  # the COCO tools' tokenizer; ours where there is no Java
 PTB_COMMAND = ["java", "-cp", ptbtokenizer.STANFORD_CORENLP_3_4_1_JAR]  # as the COCO tools call it
 PTB_COMMAND += ["edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
+METEOR_COMMAND = ["java", "-jar", "-Xmx2G", coco_meteor.METEOR_JAR]  # likewise
+METEOR_COMMAND += ["-", "-", "-stdio", "-l", "en", "-norm"]
 RECORD = "accuracy"
 VERSION = 1  # raised when a change here moves numbers
 PUNCTUATION = {*ptbtokenizer.PUNCTUATIONS, "(", ")", "{", "}", "[", "]"}  # NLTK keeps brackets
@@ -116,63 +118,60 @@ def character_bleu(candidates: Iterable[str], references: Iterable[list[str]]) -
         return np.array([sentence_bleu(texts, caption) for caption, texts in pairs], dtype=float)
 
 
-class MeteorScorer(coco_meteor.Meteor):
-    """METEOR 1.5 as the COCO tools run it, with its match counts kept by image."""
+def meteor_counts(candidates: list[str], references: list[list[str]]) -> np.ndarray:
+    """METEOR's match counts of each image; their sum over images is all that the score depends on.
 
-    def counts(self, candidates: list[str], references: list[list[str]]) -> np.ndarray:
-        """Match counts of each image; their sum over images is all that the score depends on.
+    When METEOR sums up, a caption that matches a reference wholly, in one piece, has no fragment.
+    """
+    pairs = zip(candidates, references, strict=True)
+    counts = np.concatenate([_meteor("SCORE", *texts, caption) for caption, texts in pairs])
+    whole = (counts[:, [0, 1]] == counts[:, [21, 22]]).all(axis=1)  # lengths, matched words
+    counts[whole & (counts[:, 20] == 1), 20] = 0
+    return counts
 
-        When METEOR sums up, a caption that matches a reference wholly, in one piece, has no fragment.
-        """
-        pairs = zip(candidates, references, strict=True)
-        counts = np.array([self._ask("SCORE", *texts, caption) for caption, texts in pairs])
-        whole = (counts[:, [0, 1]] == counts[:, [21, 22]]).all(axis=1)  # lengths, matched words
-        counts[whole & (counts[:, 20] == 1), 20] = 0
-        return counts
 
-    def scores(self, summed: np.ndarray) -> np.ndarray:
-        """The corpus score of summed counts, a row each, by METEOR itself."""
-        lines = [" ".join(repr(float(count)) for count in row) for row in summed]
-        return np.array([self._ask("EVAL", line, answers=2)[0] for line in lines])
+def meteor(counts: np.ndarray) -> np.ndarray:
+    """METEOR of summed counts, a row each, by METEOR itself."""
+    lines = [" ".join(map(repr, row)) for row in counts.tolist()]
+    return _meteor("EVAL", *lines, answers=len(lines) + 1)[:-1, 0]  # the last: of all together
 
-    def _ask(self, *parts: str, answers: int = 1) -> list[float]:
-        """Numbers that METEOR answers; of several lines the last (EVAL: each line, then all)."""
-        line = " ||| ".join(part.replace("|||", " ") for part in parts)
-        try:
-            self.meteor_p.stdin.write(f"{line}\n".encode())
-            self.meteor_p.stdin.flush()
-            for _ in range(answers):
-                answer = self.meteor_p.stdout.readline()
-            if not answer.strip():
-                raise ValueError("no answer")
-            return [float(number) for number in answer.split()]
-        except (OSError, ValueError) as error:
-            raise RelicError(
-                "METEOR's Java process gave no score",
-                expected="Java 8 or newer with 2 GB of memory",
-                mend="java -version shows whether Java works",
-            ) from error
 
-    def __del__(self):
-        """End the process; the base class fails where it has died."""
-        self.meteor_p.kill()
-        self.meteor_p.wait()
+def _meteor(*parts: str, answers: int = 1) -> np.ndarray:
+    """What METEOR answers, a row a line."""
+    process = start_meteor()
+    line = " ||| ".join(part.replace("|||", " ") for part in parts)
+    try:
+        process.stdin.write(f"{line}\n")
+        process.stdin.flush()
+        rows = [process.stdout.readline().split() for _ in range(answers)]
+        if not all(rows):
+            raise ValueError("no answer")
+        return np.array(rows, dtype=float)
+    except (OSError, ValueError) as error:
+        raise RelicError(
+            "METEOR's Java process gave no score",
+            expected="Java 8 or newer with 2 GB of memory",
+            mend="java -version shows whether Java works",
+        ) from error
 
 
 @cache
-def start_meteor() -> MeteorScorer:
-    """The METEOR process; it takes seconds to start, so one serves all captioners."""
-    return MeteorScorer()
+def start_meteor() -> subprocess.Popen:
+    """The METEOR process; it takes seconds to start, so one serves all captioners. It ends with us."""
+    where, pipe = Path(coco_meteor.__file__).parent, subprocess.PIPE
+    pipes = {"stdin": pipe, "stdout": pipe, "stderr": subprocess.DEVNULL, "encoding": "utf-8"}
+    return subprocess.Popen(METEOR_COMMAND, cwd=where, **pipes)
 
 
 def score_captions(
-    candidates: pd.Series, references: pd.Series, draws: np.ndarray, tokenizer: str, their_way=True
+    candidates: pd.Series, references: pd.Series, draws: int, their_way: bool = True
 ) -> pd.DataFrame:
     """Scores of captions by image id against lists of human captions, with intervals.
 
-    `draws`: see `image_draws`, a column each candidate. METEOR only with the PTB tokenizer.
-    `their_way`: also as Türk et al. computed BLEU and CIDEr.
+    The PTB tokenizer and METEOR only where there is Java. `their_way`: also as Türk et al. computed
+    BLEU and CIDEr.
     """
+    tokenizer = FALLBACK if java_problem() else PTB
     raw, humans = candidates.tolist(), references.loc[candidates.index].tolist()
     words = tokenized(tuple(text for five in humans for text in five), tokenizer)
     words = words | tokenized(tuple(raw), tokenizer)
@@ -189,17 +188,17 @@ def score_captions(
     measured = {"BLEU-4": (bleu4, bleu_counts(texts, refs))}
     measured["CIDEr"] = mean, by_image(Cider(), refs, texts)
     if tokenizer == PTB:
-        measured["METEOR"] = start_meteor().scores, start_meteor().counts(texts, refs)
+        measured["METEOR"] = meteor, meteor_counts(texts, refs)
     measured["ROUGE-L"] = mean, by_image(Rouge(), refs, texts)
     if their_way:
         measured[CHARACTER_BLEU] = mean, character_bleu(raw, humans)
         measured[RAW_CIDER] = mean, by_image(Cider(), humans, raw)
-    rows = []
+    rows, weights = [], image_draws(len(raw), draws).astype(float)
     for metric, (score, counts) in measured.items():
-        found = interval(100 * score(draws.astype(float) @ counts))
+        found = interval(100 * score(weights @ counts))
         rows.append((metric, tokenizer if metric in METRICS else "none", *found))
     frame = pd.DataFrame(rows, columns=["metric", "tokenizer", "value", "low", "high"])
-    return frame.assign(n=len(raw), draws=len(draws) - 1)
+    return frame.assign(n=len(raw), draws=draws)
 
 
 def references_of(corpus: Corpus) -> pd.Series:
@@ -230,13 +229,11 @@ def accuracy(
         mark = _mark(captions, references, draws)
         rows = known[known["fingerprint"] == mark]
         if not set(METRICS) <= set(rows["metric"]):  # also: recorded without Java
-            table = image_draws(len(captions), draws)
-            rows = score_captions(captions, references, table, FALLBACK if java_problem() else PTB)
+            rows = score_captions(captions, references, draws)
             rows = rows.assign(corpus=corpus.name, attribute=corpus.attribute.name)
             rows = rows.assign(captioner=captioner, caption_set=caption_set, fingerprint=mark)
             if keep:
-                part = captioner if caption_set == "standard" else f"{captioner}_{caption_set}"
-                write_record(RECORD, part, rows)
+                write_record(RECORD, f"{captioner}_{caption_set}".removesuffix("_standard"), rows)
             rows = rows.assign(source=OWN)
         frames.append(rows)
     return _named(pd.concat(frames, ignore_index=True))
@@ -252,7 +249,7 @@ def _named(scores: pd.DataFrame) -> pd.DataFrame:
     names = display_names()
     keys = pd.Categorical(scores["captioner"], list(names), ordered=True)
     scores = scores.assign(captioner=keys).sort_values(["captioner", "caption_set"])
-    sets = scores["caption_set"].map(lambda name: "" if name == "standard" else f" ({name})")
+    sets = (" (" + scores["caption_set"] + ")").replace(" (standard)", "")
     scores = scores.assign(captioner=scores["captioner"].astype(str).map(names) + sets)
     return scores.reset_index(drop=True)
 

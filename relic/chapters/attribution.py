@@ -51,6 +51,8 @@ def attributed(
     """
     if run.classifier not in STEPS:
         raise RelicError(f"no integrated gradients of {run.classifier}", expected=", ".join(STEPS))
+    if steps < 0:
+        raise RelicError(f"{steps} steps", expected="a whole number, 0 for the classifier's own")
     steps, folder = steps or STEPS[run.classifier], Path(directory or paths.runs()) / RECORD
     file = folder / run.key[:2] / f"{run.key}-{steps}-{checked}-v{VERSION}.parquet"
     try:

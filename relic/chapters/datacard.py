@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import cohen_kappa_score
 
 from relic import paths
+from relic.chapters.learning import complete_only
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.data.load import load_corpus
 from relic.errors import RelicError
@@ -102,10 +104,6 @@ def annotator_agreement(directory: Path) -> pd.DataFrame:
     Pairs are pooled over annotators. κ is symmetric, so who is first in a pair changes nothing
     but the margins; annotators are taken in the order of their files.
     """
-    from sklearn.metrics import (
-        cohen_kappa_score,  # late: an audit, which needs none, imports this module
-    )
-
     files = sorted(Path(directory, "age_annotations").glob("annotations_person*.csv"))
     votes = pd.DataFrame({file.stem: _votes(file) for file in files})  # a column an annotator
     several = int((votes.count(axis=1) >= 2).sum())
@@ -128,15 +126,6 @@ def _votes(file: Path) -> pd.Series:
         mend = "relic data fetch DIR --replace"
         raise RelicError(f"{file}: {error}", expected="columns id, label", mend=mend) from error
     return votes.fillna({"label": "none"}).groupby("id")["label"].first()
-
-
-def complete_only(corpus: Corpus) -> tuple[Corpus, pd.Series]:
-    """The corpus on images of complete sources, and the depths of all others."""
-    by_source = corpus.human.groupby("source")["image_id"].agg(lambda ids: ids.value_counts().min())
-    complete = by_source.index[by_source == HUMAN_CAPTIONS]
-    kept = corpus.human["source"].isin(complete)
-    others = corpus.depth.drop(corpus.human.loc[kept, "image_id"].unique(), errors="ignore")
-    return replace(corpus, human=corpus.human[kept].reset_index(drop=True), reload=None), others
 
 
 def thinned(corpus: Corpus, depths: pd.Series, seed: int = 0) -> Corpus:

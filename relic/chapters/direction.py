@@ -88,8 +88,7 @@ class Captions:
     """Captions of several sets for the same images; a set has one caption an image, humans five."""
 
     corpus: Corpus
-    images: pd.Index
-    classes: np.ndarray
+    classes: np.ndarray  # of the images
     sets: dict[str, list[pd.Series]]
 
     def named(self, name: str) -> np.ndarray:
@@ -98,10 +97,10 @@ class Captions:
         each = [[named_class(c, words, kind) for c in texts] for texts in self.sets[name]]
         return np.column_stack(each)
 
-    def described(self, rows: list[tuple], columns: list[str], draws: np.ndarray) -> pd.DataFrame:
+    def described(self, rows: list[tuple], columns: list[str], draws: int) -> pd.DataFrame:
         """A table, with what every row rests on."""
         about = {"attribute": self.corpus.attribute.name, "corpus": self.corpus.name}
-        return pd.DataFrame(rows, columns=columns).assign(**about, draws=len(draws) - 1)
+        return pd.DataFrame(rows, columns=columns).assign(**about, draws=draws)
 
 
 def gather(corpus: Corpus) -> Captions:
@@ -115,24 +114,24 @@ def gather(corpus: Corpus) -> Captions:
     sets[HUMAN] = [corpus.human_captions(i).loc[images] for i in numbers]
     if words := words_of(corpus.attribute):
         sets[SILENT] = [sets[HUMAN][0].map(lambda caption: neutralised(caption, words))]
-    return Captions(corpus, images, corpus.labels.loc[images].to_numpy(), sets)
+    return Captions(corpus, corpus.labels.loc[images].to_numpy(), sets)
 
 
-def naming(captions: Captions, draws: np.ndarray) -> pd.DataFrame:
+def naming(captions: Captions, draws: int) -> pd.DataFrame:
     """Share of captions that name the right class, the wrong one, both or none, by label.
 
     Label `gap` is class 1 less class 0. `wrong of named` counts captions that name one class only.
     """
-    classes, rows = captions.corpus.attribute.classes, []
-    of_label = {"all": captions.classes >= 0}
-    of_label |= {name: captions.classes == i for i, name in enumerate(classes)}
+    labels, weights, rows = captions.classes, image_draws(len(captions.classes), draws), []
+    zero, one = captions.corpus.attribute.classes
+    of_label = {"all": labels >= 0, zero: labels == 0, one: labels == 1}
     for name, texts in captions.sets.items():
         named = captions.named(name)
-        right = named == captions.classes[:, None]
+        right = named == labels[:, None]
         outcomes = (right, np.isin(named, (0, 1)) & ~right, named == BOTH, named == NONE)
         table = np.stack([each.mean(axis=1) for each in outcomes], axis=1)  # a row an image
-        shares = {k: _shares(table[kept], draws[:, kept]) for k, kept in of_label.items()}
-        shares["gap"] = shares[classes[1]] - shares[classes[0]]
+        shares = {k: _shares(table[kept], weights[:, kept]) for k, kept in of_label.items()}
+        shares["gap"] = shares[one] - shares[zero]
         for label, drawn in shares.items():
             n = int(of_label.get(label, of_label["all"]).sum())
             for outcome, each in zip(OUTCOMES, drawn.T, strict=True):
@@ -149,8 +148,8 @@ def _shares(table: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.column_stack([shares, 100 * shares[:, 1] / named])
 
 
-def amplification(captions: Captions, draws: np.ndarray, fewest: int = FEWEST):
-    """BiasAmp A→T and T→A of each set of captions: a frame of means, and one of single objects.
+def amplification(captions: Captions, draws: int, fewest: int = FEWEST) -> dict[str, pd.DataFrame]:
+    """BiasAmp A→T and T→A of each set of captions: means (`amplification`) and single `objects`.
 
     Objects that humans name in fewer than `fewest` images are left out. Humans are compared with each other:
     each of the five captions with the other four, averaged. `objects a caption`: how many of them it names.
@@ -161,7 +160,7 @@ def amplification(captions: Captions, draws: np.ndarray, fewest: int = FEWEST):
     if not kept.any():
         raise RelicError(f"no object in {fewest} images", expected="a smaller `fewest`")
     human = np.ascontiguousarray(human[..., kept])  # sums of float32 depend on the layout
-    everyone = human.mean(axis=0)
+    everyone, weights = human.mean(axis=0), image_draws(len(captions.classes), draws).astype(float)
     others = [np.delete(human, own, axis=0).mean(axis=0) for own in range(len(human))]
     leaning = human_leaning(captions.classes, everyone)
     objects = list(zip(np.array(object_names())[kept], leaning, images[kept], strict=True))
@@ -169,15 +168,15 @@ def amplification(captions: Captions, draws: np.ndarray, fewest: int = FEWEST):
     for name, texts in captions.sets.items():
         said = [object_table(column)[:, kept] for column in texts]
         rate = float(np.mean([table.sum(axis=1).mean() for table in said]))
-        named = captions.named(name).T if words else [None] * len(said)
         human_made = name in (HUMAN, SILENT)  # not compared with itself
         truths = others[: len(said)] if human_made else [everyone]
-        pushed = [
-            _pushed(captions.classes, *each, draws.astype(float))
-            for each in zip(truths, said, named, strict=True)
-        ]
-        for direction in pushed[0]:
-            values = 100 * np.mean([each[direction] for each in pushed], axis=0)
+        compared = {"A→T": said, EQUAL_RATES: list(map(_at_rate, said, truths))}
+        compared |= {"T→A": captions.named(name).T} if words else {}
+        for direction, each in compared.items():
+            push = objects_to_attribute if direction == "T→A" else attribute_to_objects
+            pairs = zip(truths, each, strict=True)
+            pushed = [push(captions.classes, *pair, weights) for pair in pairs]
+            values = 100 * np.mean(pushed, axis=0)
             mean = pd.DataFrame(values).mean(axis=1)  # over the objects that have a value
             counted = int(np.isfinite(values[0]).sum())
             means.append((name, direction, *interval(mean), counted, rate))
@@ -186,21 +185,18 @@ def amplification(captions: Captions, draws: np.ndarray, fewest: int = FEWEST):
                 singles += [(name, direction, *about, *interval(one)) for about, one in pairs]
     columns = ["captioner", "direction", "value", "low", "high", "objects", "objects a caption"]
     single = ["captioner", "direction", "object", "leaning", "images", "value", "low", "high"]
-    table = captions.described(means, columns, draws).assign(n=len(captions.images))
-    return table, captions.described(singles, single, draws)
+    table = captions.described(means, columns, draws).assign(n=len(captions.classes))
+    return {"amplification": table, "objects": captions.described(singles, single, draws)}
 
 
-def _pushed(classes, human, said, named, weights) -> dict[str, np.ndarray]:
-    """BiasAmp of each object by direction; T→A where words name a class."""
-    pushed = {"A→T": attribute_to_objects(classes, human, said, weights)}
-    # A captioner that names every object twice as often doubles A→T without any tilt of its own:
-    # with each object scaled to the rate at which humans name it, what is left is the tilt.
+def _at_rate(said: np.ndarray, human: np.ndarray) -> np.ndarray:
+    """Objects as named, each scaled to the rate at which humans name it.
+
+    A captioner that names every object twice as often doubles A→T without any tilt of its own:
+    what is left is the tilt.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
-        scaled = said * (human.mean(axis=0) / said.mean(axis=0))
-    pushed[EQUAL_RATES] = attribute_to_objects(classes, human, scaled, weights)
-    if named is not None:
-        pushed["T→A"] = objects_to_attribute(classes, human, named, weights)
-    return pushed
+        return said * (human.mean(axis=0) / said.mean(axis=0))
 
 
 def human_leaning(classes: np.ndarray, human: np.ndarray) -> np.ndarray:
@@ -264,10 +260,8 @@ def _gap(weights: np.ndarray, classes: np.ndarray, rates: np.ndarray) -> np.ndar
 def measure(corpus: Corpus, draws: int = DRAWS, fewest: int = FEWEST) -> dict[str, pd.DataFrame]:
     """All tables of an attribute: `amplification`, `objects`, `naming` where words name its classes."""
     captions = gather(corpus)
-    drawn = image_draws(len(captions.images), draws)
-    means, singles = amplification(captions, drawn, fewest)
-    tables = {"amplification": means, "objects": singles}
-    return tables | ({"naming": naming(captions, drawn)} if words_of(corpus.attribute) else {})
+    named = {"naming": naming(captions, draws)} if words_of(corpus.attribute) else {}
+    return amplification(captions, draws, fewest) | named
 
 
 def table(corpus, part: str, draws: int = DRAWS, fewest: int = FEWEST) -> pd.DataFrame:

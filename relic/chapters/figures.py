@@ -21,8 +21,7 @@ PALETTE = "#0173b2 #c87f00 #029e73 #c46fb4 #d55e00 #a9713f #c2477f #808080 #7f74
 
 def captioner_looks(captioners) -> dict[str, dict]:
     """The same colour and marker for the same captioner in every figure; humans are black."""
-    known = list(display_names().values())
-    known += [name for name in captioners if name not in known]
+    known = dict.fromkeys([*display_names().values(), *captioners])
     pairs = zip(PALETTE * 9, MARKERS * 9, strict=False)
     looks = {name: {"color": c, "marker": m} for name, (c, m) in zip(known, pairs, strict=False)}
     people = {"color": HUMAN_COLOUR, "marker": "o"}
@@ -49,7 +48,7 @@ def forest(
     is no difference.
     """
     kinds = list(table[series].unique()) if series else [""]
-    rows = list(dict.fromkeys(table[row]))
+    rows = {name: at for at, name in enumerate(dict.fromkeys(table[row]))}
     sharing = len(kinds) if table[row].duplicated().any() else 1  # marks that share a row
     shifts = np.linspace(-0.22, 0.22, len(kinds)) if sharing > 1 else [0.0] * len(kinds)
     looks = [_look(name if series == "classifier" else at) for at, name in enumerate(kinds)]
@@ -61,13 +60,14 @@ def forest(
     for at, (name, part) in enumerate(by):
         look = {"color": _look(name)["color"], "label": f"papers, {name}"}
         look = look if len(by) > 1 else {"color": "grey", "label": "papers"}
-        _printed(axes, part, row, rows, value, 0, marker="|x+"[at % 3], **look)
+        _printed(axes, part[row].map(rows), part[value], marker="|x+"[at % 3], **look)
     for kind, shift, look in zip(kinds, shifts, looks, strict=True):
         part = table[table[series] == kind] if series else table
         if beside:
             own = papers[papers[series] == kind]
-            _printed(axes, own, row, rows, value, shift, color=look["color"], alpha=0.5)
-        at = np.array([rows.index(name) + shift for name in part[row]])
+            at = own[row].map(rows).astype(float) + shift
+            _printed(axes, at, own[value], color=look["color"], alpha=0.5)
+        at = part[row].map(rows).astype(float) + shift  # text, were there no rows
         axes.hlines(at, part["low"], part["high"], color=look["color"], lw=1.6)
         mark = {"mfc": look["color"] if kind == kinds[0] else "white", "label": str(kind) or "ours"}
         axes.plot(part[value], at, ls="", ms=5, **look, **mark)
@@ -77,7 +77,7 @@ def forest(
         axes.set_xlim(left=min(FLOOR, axes.get_xlim()[0]))  # where the scale starts
     if margin is not None:
         axes.axvline(margin, color="grey", lw=0.8, ls="--")
-    axes.set_yticks(range(len(rows)), rows, fontsize=9)
+    axes.set_yticks(range(len(rows)), list(rows), fontsize=9)
     axes.set(xlabel=xlabel, ylim=(len(rows) - 0.5, -0.5))
     shown = len(kinds) * (len(kinds) > 1) + len(by)
     if shown:
@@ -96,12 +96,10 @@ def _look(which: int | str) -> dict:
     return {"color": PALETTE[which % 10], "marker": MARKERS[which % 7]}
 
 
-def _printed(axes, papers, row: str, rows: list, value: str, shift: float, marker="|", **look):
-    """Printed values on the rows of a forest, upright bars by default."""
-    known = papers[papers[row].isin(rows)]
-    at = [rows.index(name) + shift for name in known[row]]
+def _printed(axes, at: pd.Series, values: pd.Series, marker="|", **look):
+    """Printed values on the rows of a forest (those of no row are left out), upright bars by default."""
     ticks = {"ls": "", "ms": 9 if marker == "|" else 6, "mew": 1.6, "zorder": 1}
-    axes.plot(known[value], at, marker=marker, **ticks, **look)
+    axes.plot(values[at.notna()], at.dropna(), marker=marker, **ticks, **look)
 
 
 @plt.rc_context(STYLE)

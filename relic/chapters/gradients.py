@@ -17,7 +17,6 @@ import pandas as pd
 import torch
 from captum.attr import LayerIntegratedGradients
 
-from relic.errors import RelicError
 from relic.measure.classifiers.bert import FineTuned, pieces, word_pieces
 from relic.measure.classifiers.device import best_device
 from relic.measure.classifiers.lstm import LSTM, PAD, UNK, spacy_tokens
@@ -29,19 +28,16 @@ REFERENCE = 500  # those of Türk et al.
 ROWS = 128  # interpolated captions a pass: with more, BERT-ft takes over 2 GB and is no faster
 
 
-def attribute(model, captions: Sequence[str], of: str = "logit", steps: int = 0) -> pd.DataFrame:
+def attribute(
+    model: LSTM | FineTuned, captions: Sequence[str], of: str, steps: int
+) -> pd.DataFrame:
     """Attributions of a trained classifier's output to the words of captions, a row each.
 
     `words`, `attributions` (word pieces joined); `output`, `baseline` (the output for padding only),
     `delta`; `norm` over the tokens, and Türk et al.'s `score`. Equal captions are attributed once.
-    `steps` 0 means the classifier's own in STEPS.
+    `of`: one of OUTPUTS.
     """
-    if of not in OUTPUTS:
-        raise RelicError(f"attribution of {of!r}", expected=" or ".join(OUTPUTS))
-    if not isinstance(steps, int) or steps < 0:
-        raise RelicError(f"{steps} steps", expected="a whole number, 0 for the classifier's own")
     logits, embedding, read = _parts(model)
-    steps = steps or STEPS["lstm" if isinstance(model, LSTM) else "bert-ft"]
 
     def output(ids: torch.Tensor) -> torch.Tensor:
         return torch.sigmoid(logits(ids)) if of == "probability" else logits(ids)
@@ -90,7 +86,7 @@ def join_words(texts: Sequence[str], values: Sequence[float]) -> tuple[list[str]
     return words, sums
 
 
-def _parts(model) -> tuple[Callable, torch.nn.Module, Callable]:
+def _parts(model: LSTM | FineTuned) -> tuple[Callable, torch.nn.Module, Callable]:
     """What integrated gradients need of a classifier: logits of token ids, embedding layer, reader; dropout off.
 
     The reader gives a caption's token ids, those of the padding it is compared with, and the tokens as texts.
@@ -103,9 +99,6 @@ def _parts(model) -> tuple[Callable, torch.nn.Module, Callable]:
             return [model.ids.get(text, UNK) for text in texts], [PAD] * len(texts), texts
 
         return lambda ids: network(ids, None), network.embedding, read_tokens
-    if not isinstance(model, FineTuned):
-        found = f"no integrated gradients of {type(model).__name__}"
-        raise RelicError(found, expected=", ".join(STEPS))
     encoder, head, name = model.encoder.eval(), model.head.eval(), model.encoder_name
 
     def logits(ids: torch.Tensor) -> torch.Tensor:

@@ -6,14 +6,14 @@ have LIC_M, LIC_D and LIC, or another score (`of`, as in `lic_table`), by traini
 """
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from functools import cache, partial
 from itertools import product
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
+from scipy.special import entr, expit
 
-from relic.chapters.datacard import complete_only
 from relic.chapters.layout import in_cells
 from relic.chapters.objects import object_names, object_table, without_objects
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
@@ -39,12 +39,6 @@ SIZES = {  # training images of the recorded curves, by images and attribute; 1:
 }
 SHARES = (0.125, 0.25, 0.5, 1)  # of the largest training set, where no sizes are given
 SHOWN = {"generated": "lic_model", "human": "lic_data", "difference": "lic"}
-FORMS = {  # what LIC is linear in
-    "1/n": lambda n: 1 / n,
-    "1/√n": lambda n: n**-0.5,
-    "n^(−1/4)": lambda n: n**-0.25,
-    "log n": np.log,
-}
 
 
 def texts(
@@ -162,13 +156,8 @@ def telling_objects(corpus: Corpus, n: int = TELLING) -> list[str]:
     named = pd.DataFrame(object_table(images["caption"]), columns=object_names())
     named = named.groupby(images["image_id"].to_numpy()).max().astype(float)
     by_class = named.groupby(corpus.labels.loc[named.index].to_numpy()).mean()
-    bits = _entropy(by_class.mean()) - by_class.apply(_entropy, axis=1).mean()
-    return list(bits.sort_values(ascending=False).index[:n])
-
-
-def _entropy(share: pd.Series) -> pd.Series:
-    p = share.clip(1e-12, 1 - 1e-12)
-    return -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+    even, apart = (entr(share) + entr(1 - share) for share in (by_class.mean(), by_class))
+    return list((even - apart.mean()).nlargest(n).index)
 
 
 def masked(read: Texts, names: Collection[str]) -> Texts:
@@ -205,6 +194,15 @@ def real(attribute: str, images: str = EVERY) -> Corpus:
     return complete_only(corpus)[0] if images == OLDER else corpus
 
 
+def complete_only(corpus: Corpus) -> tuple[Corpus, pd.Series]:
+    """The corpus on images of complete sources, and the depths of all others."""
+    by_source = corpus.human.groupby("source")["image_id"].agg(lambda ids: ids.value_counts().min())
+    complete = by_source.index[by_source == HUMAN_CAPTIONS]
+    kept = corpus.human["source"].isin(complete)
+    others = corpus.depth.drop(corpus.human.loc[kept, "image_id"].unique(), errors="ignore")
+    return replace(corpus, human=corpus.human[kept].reset_index(drop=True), reload=None), others
+
+
 def curve(
     corpus: Corpus,
     captioners: Iterable[str] | None = None,
@@ -235,20 +233,3 @@ def mean_curve(lic: pd.DataFrame) -> pd.DataFrame:
         means = {name: mean_over_captioners(part, column) for name, column in SHOWN.items()}
         rows.append({"attribute": attribute, "training images": size} | in_cells(means))
     return pd.DataFrame(rows)
-
-
-def beyond(lic: pd.DataFrame, images: float, upto: float = np.inf) -> dict[str, pd.DataFrame]:
-    """Lic tables by form, extrapolated split by split to so many training images.
-
-    A form says what LIC is linear in; a straight line is fitted over the sizes up to `upto`. Forms
-    without a limit are left out where `images` is infinite.
-    """
-    keys, tables = ["captioner", "seed"], {}
-    wide = lic.pivot_table(index=keys, columns="n_train", values="lic").loc[:, :upto]
-    largest = lic[lic["n_train"] == lic["n_train"].max()].set_index(keys)
-    for form, shape in FORMS.items():
-        if np.isfinite(shape(images)):
-            slope, start = np.polyfit(shape(wide.columns.to_numpy(float)), wide.to_numpy().T, 1)
-            forecast = pd.Series(start + slope * shape(images), wide.index)
-            tables[form] = largest.assign(lic=forecast).reset_index()
-    return tables

@@ -9,56 +9,28 @@ import pandas as pd
 from relic import paths
 from relic.chapters.figures import STYLE, by_paper
 from relic.data.captioners import in_order
-from relic.numbers import number
 from relic.records.evidence import PAPERS, papers
 from relic.records.serve import AnyCorpus, Runs, recorded, runs
 from relic.records.tables import CELL
 
 SHORT = {source: name.split()[0] for source, name in PAPERS.items()}
-ORDER = {  # in which the papers print
-    "attribute": ["gender", "race", "age"],
-    "classifier": ["lstm", "bert-ft", "bert-pre"],
-    "metric": ["LIC_M", "LIC_D", "LIC"],
-}
+ORDER = "gender race age lstm bert-ft bert-pre LIC_M LIC_D LIC".split()  # in which the papers print
 SETTINGS = {"lstm": {"recipe": "upstream", "batching": "packed"}, "bert-ft": {"recipe": "1e-5x5"}}
 TH10 = ("lstm", "linear")  # read NIC's gender captions from the file of the papers' LSTM script
 
 
-def cells(papers: pd.DataFrame) -> pd.DataFrame:
-    """Printed tables (`relic.papers`), a row a cell: mean and spread of LIC_M, LIC_D and LIC.
-
-    No paper prints a spread of LIC; it follows from those of LIC_M and LIC_D, taken as independent.
-    """
-    cell = papers[["source", "attribute", "classifier", "captioner"]]
-    model, data = papers["std_model"], papers["std_data"]
-    parts = [
-        cell.assign(metric="LIC_M", mean=papers["lic_model"], spread=model),
-        cell.assign(metric="LIC_D", mean=papers["lic_data"], spread=data),
-        cell.assign(metric="LIC", mean=papers["lic"], spread=np.hypot(model, data)),
-    ]
-    return ordered(pd.concat(parts, ignore_index=True))
-
-
 def ordered(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows in the order in which the papers print them."""
-    order = ORDER | {"captioner": in_order(frame["captioner"])}
-
-    def ranks(column: pd.Series) -> pd.Series:
-        return column.map({v: n for n, v in enumerate(order[column.name])})
-
+    ranks = {value: n for n, value in enumerate([*ORDER, *in_order(frame["captioner"])])}
     columns = [name for name in CELL if name in frame]
-    return frame.sort_values(columns, key=ranks, ignore_index=True)
-
-
-def plus_minus(frame: pd.DataFrame, mean: str, spread: str = "spread") -> list[str]:
-    """Mean ± spread of each row, as the papers print them."""
-    return [f"{number(m)} ± {number(s)}" for m, s in zip(frame[mean], frame[spread], strict=True)]
+    return frame.sort_values(columns, key=lambda values: values.map(ranks), ignore_index=True)
 
 
 def record(file: Path = paths.BOOK / "images" / "published_lic.svg") -> None:
     """Draw the picture of the README, LIC of gender and race: the same bytes for the same numbers."""
-    kept = cells(papers()).query("metric == 'LIC' and attribute != 'age'")
-    axes = by_paper(kept, "classifier", "attribute", value="mean", xlabel="LIC, points")
+    kept = ordered(papers().query("attribute != 'age'"))
+    kept["spread"] = np.hypot(kept["std_model"], kept["std_data"])  # as if independent
+    axes = by_paper(kept, "classifier", "attribute", value="lic", xlabel="LIC, points")
     with plt.rc_context({**STYLE, "svg.fonttype": "path"}):
         axes.figure.savefig(file, format="svg", metadata={"Date": None})
     plt.close(axes.figure)
@@ -67,7 +39,7 @@ def record(file: Path = paths.BOOK / "images" / "published_lic.svg") -> None:
 def printed_in(attribute: str, classifier: str) -> str:
     """Where the reproductions print LIC of an attribute by a classifier."""
     turk = {"gender lstm": 2, "gender bert": 1, "race lstm": 3}.get(f"{attribute} {classifier[:4]}")
-    first = f"table {ORDER['attribute'].index(attribute) + 1} of Antequera et al. (2023)"
+    first = f"table {ORDER.index(attribute) + 1} of Antequera et al. (2023)"
     return first + (f" and table {turk} of Türk et al. (2023)" if turk else "")
 
 

@@ -7,13 +7,15 @@ gains by claiming more or less than it knows. AUC looks at the order of the gues
 
 import pandas as pd
 
+from relic.chapters.layout import stacked, wide
 from relic.judge.claims import SYMBOLS, judge
-from relic.judge.lic import intervals, lic_table
+from relic.judge.lic import lic_table
 
 FLOOR = 25.0  # score of a classifier that knows nothing and says so
 SCORES = {"LIC": ("score", 1), "ΔAUC": ("auc", 1), "Δbits × 100": ("bits", 100)}  # unit: percent
 PARTS = ["lic_model", "lic_data", "lic"]
 NORMALISED = "normalised"
+RUNS = ["attribute", "classifier", "captioner"]  # what a row is about
 
 
 def score_tables(runs) -> dict[str, pd.DataFrame]:
@@ -30,15 +32,12 @@ def all_scores(runs) -> pd.DataFrame:
     `above 0`: for each of LIC, ΔAUC and Δbits whether it surely lies above 0 (✓), below (✗) or neither (?).
     """
     tables = score_tables(runs)
-    found = {name: (intervals(table), "lic") for name, table in tables.items()}
-    marks = [marks_above(table) for table, _ in found.values()]
-    of_room = intervals(normalised(tables["LIC"]), NORMALISED)
-    found["normalised LIC × 100"] = of_room, NORMALISED
-    shown = of_room[["attribute", "classifier", "captioner"]].copy()
-    for name, (table, value) in found.items():
-        ends = table[[value, "low", "high"]].to_numpy()
-        shown[[name, f"{name} low", f"{name} high"]] = ends
-    return shown.assign(**{"above 0": [" ".join(each) for each in zip(*marks, strict=True)]})
+    shares = normalised(tables["LIC"])
+    tables["normalised LIC × 100"] = shares.assign(lic=shares[NORMALISED])
+    every = stacked(tables, "of")
+    marks = every.assign(mark=marks_above(every))[every["of"].isin(SCORES)]
+    marks = marks.groupby(RUNS, sort=False)["mark"].agg(" ".join).rename("above 0")
+    return wide(every, "of", RUNS, "lic").merge(marks, on=RUNS)
 
 
 def marks_above(table: pd.DataFrame) -> list[str]:

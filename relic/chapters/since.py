@@ -8,13 +8,13 @@ import pandas as pd
 from relic.chapters.accuracy import METRICS, accuracy
 from relic.chapters.datacard import label_counts
 from relic.chapters.direction import SILENT, gather, naming
-from relic.chapters.layout import headed
+from relic.chapters.layout import headed, wide
 from relic.chapters.learning import length_matched, objects_masked
 from relic.chapters.scores import all_scores
 from relic.data.captioners import captioners_of, image_sets, registry
 from relic.data.load import load_corpus
 from relic.judge.lic import KIND, estimates, intervals, lic_table, shared_by
-from relic.judge.stats import Estimate, estimate, image_draws
+from relic.judge.stats import Estimate, estimate
 from relic.measure.splits import PAPER_SEEDS
 from relic.page import cells
 from relic.records.serve import Runs, recorded
@@ -66,11 +66,10 @@ def board(served: dict[str, Runs]) -> pd.DataFrame:
     table["group"] = table["captioner"].map(group)
     by, named = ["corpus", "captioner"], misnamed()
     named = named.pivot_table(index=by, columns="what", values="value")[named["what"].unique()]
-    cider = read_table(RECORD, "accuracy").query("metric == 'CIDEr'").set_index(by)
-    cider = cider[["value", "low", "high"]].set_axis(["CIDEr", "CIDEr low", "CIDEr high"], axis=1)
+    cider = wide(read_table(RECORD, "accuracy").query("metric == 'CIDEr'"), "metric", by)
+    table = table.join(named, on=by).merge(cider, how="left", on=by)
     first = ["images", "captioner", "year", "group", "lic", "low", "high", "detectable"]
-    rest = [name for name in table if name not in [*first, *KIND]]
-    return table.join(named, on=by).join(cider, on=by)[[*first, *rest, *named, *cider]]
+    return table[first + [name for name in table if name not in [*first, *KIND]]]
 
 
 def markdown(table: pd.DataFrame) -> str:
@@ -89,8 +88,7 @@ def record() -> None:
         counts = label_counts(corpus)[["label", "images", "with human captions"]]
         parts["labels"].append(counts.assign(**where)[[*where, *counts]])
         if attribute == "gender":
-            people = gather(corpus)
-            parts["naming"].append(naming(people, image_draws(len(people.images), 1000)))
+            parts["naming"].append(naming(gather(corpus), 1000))
             scores = accuracy(corpus, sets=[(key, "standard") for key in corpus.captioners])
             parts["accuracy"].append(scores.loc[scores["metric"].isin(METRICS), ACCURACY])
             served[images] = recorded(**where, classifier="linear", seed=list(PAPER_SEEDS))

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from math import isnan
 from pathlib import Path
 from typing import Annotated
 
@@ -84,9 +85,8 @@ def audit(
     with held(out, force) as place:
         reads, left_out = read(Inputs(captions, **files, **words), _listed(attribute))
         for each in reads:
-            counts = each.corpus.label_counts(each.images)
-            by_class = ", ".join(f"{name} {n:,}" for name, n in counts.items())
-            about = f"{each.corpus.attribute.name}: {len(each.images):,} images ({by_class})"
+            by_class = ", ".join(f"{name} {n:,}" for name, n in each.classes.items())
+            about = f"{each.attribute.name}: {len(each.images):,} images ({by_class})"
             print(about, *each.notes, sep="\n  ", file=sys.stderr)
         result = compute(reads, left_out, choices)
         files = result.write(place, formats)
@@ -97,18 +97,15 @@ def audit(
     warned = f" ({many}: read them first)" if result.cautions else ""
     print(f"report: {out / files[0].name}{warned}")
     if fail_above is not None:
-        high = {r["captioner"] for r in result.results if _least(r) > fail_above}
+        ends = [(r["captioner"], r["lic"] if isnan(r["low"]) else r["low"]) for r in result.results]
+        high = sorted({name for name, low in ends if low > fail_above})
         if high:
-            print(f"above {fail_above:g}: {', '.join(sorted(high))}", file=sys.stderr)
+            print(f"above {fail_above:g}: {', '.join(high)}", file=sys.stderr)
             raise typer.Exit(ABOVE)
 
 
 def _listed(text: str) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
-
-
-def _least(row: dict) -> float:
-    return row["low"] if row["low"] == row["low"] else row["lic"]
 
 
 @contextlib.contextmanager

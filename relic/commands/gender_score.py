@@ -50,14 +50,13 @@ def score(
     csv: Annotated[Path | None, typer.Option(help="Also a row a caption, to this file.")] = None,
 ) -> None:
     """Score captions by image id and print the means."""
-    from relic.auditing.readers import read_captions, read_objects
+    from relic.auditing.readers import read_captions, read_human, read_objects
     from relic.chapters.gender_score.models import load_encoder, load_prior
     from relic.chapters.gender_score.score import contexts, ratio_to_men, score_captions
-    from relic.data.load import read_coco
 
     texts = read_captions(captions).frame.set_index("image_id")["caption"]
     seen = contexts(read_objects(objects).frame)
-    prior = load_prior(lm, [c for each in read_coco(human).values() for c in each] if human else [])
+    prior = load_prior(lm, read_human(human).frame["caption"] if human else [])
     close = load_encoder(encoder, [*texts, *seen["context"]])
     scores = score_captions(texts, seen, prior, close)
     if csv:

@@ -133,9 +133,8 @@ def calibrate(
     training size; `length`: captions of equal length; `objects`: their words masked. `fifths`,
     `curves`, `length` and `objects` need the real captions. What is recorded is not computed again.
     """
-    from relic.chapters.studies import calibrate as run
-
-    print(f"{len(run(what, corpora, images, classifier)):,} rows recorded of {what}")
+    rows = _benchmarks("studies").calibrate(what, corpora, images, classifier)
+    print(f"{len(rows):,} rows recorded of {what}")
 
 
 def recorder(name: str):
@@ -166,10 +165,13 @@ def bench(
     csv: Annotated[bool, Option("--csv", help="name, ours, plain, ratio, unit.")] = False,
 ) -> None:
     """Measure our way against the plain way of doing the same work, in one run."""
+    table = _benchmarks("bench").measure(only)
+    print(table.to_csv(index=False) if csv else table.to_string(index=False))
+
+
+def _benchmarks(name: str):
+    """A module of what measures our own instruments: it stands beside the package, not in it."""
     if not paths.BENCHMARKS.is_dir():
         raise RelicError("benchmarks/ is not here", expected="a clone of the repository")
     sys.path.insert(0, str(paths.BENCHMARKS.parent))
-    from benchmarks.bench import measure
-
-    table = measure(only)
-    print(table.to_csv(index=False) if csv else table.to_string(index=False))
+    return import_module(f"benchmarks.{name}")

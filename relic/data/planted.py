@@ -102,18 +102,18 @@ class Channel:
         return {word for phrase in [*kept, *filter(None, self.places)] for word in phrase.split()}
 
     def outcomes(self, gain: float):
-        """Every (phrases said, P(said | class 0), P(said | class 1))."""
+        """Every kind with what is said of it, and P(kind and said | class) of both classes."""
         kinds, phrases = self.kind_probabilities(), self.phrase_probabilities(gain)
         for k, row in enumerate(self.phrases):
             for p, phrase in enumerate(row):
                 both = kinds[:, k] * phrases[:, k, p]
                 if self.places[k]:  # the phrase is always said, the place sometimes
-                    yield (phrase, self.places[k]), both * self.presence
-                    yield (phrase, PAD), both * (1 - self.presence)
+                    yield k, (phrase, self.places[k]), both * self.presence
+                    yield k, (phrase, PAD), both * (1 - self.presence)
                 else:
-                    yield (phrase,), both * self.presence
-        if not any(self.places):
-            yield (PAD,), np.array([1.0, 1.0]) * (1 - self.presence)
+                    yield k, (phrase,), both * self.presence
+        if not any(self.places):  # of whatever kind
+            yield None, (PAD,), np.array([1.0, 1.0]) * (1 - self.presence)
 
 
 channel = cache(Channel)  # of gender, race or age
@@ -125,16 +125,25 @@ def _tilted(weights: np.ndarray, tilts: np.ndarray) -> np.ndarray:
     return both / both.sum(axis=-1, keepdims=True)
 
 
-def bayes_score(attribute: str, gain: float, vocabulary: Collection[str] | None = None) -> float:
+def bayes_score(
+    attribute: str, gain: float, vocabulary: Collection[str] | None = None, sentences: int = 1
+) -> float:
     """LIC of the Bayes-optimal classifier in percent, by enumeration.
 
     `vocabulary`: words that stay; others of the channel become one unknown word. None keeps all.
+    `sentences` of a gender caption: given the image's kind they are independent, their order tells nothing.
     """
-    said: defaultdict = defaultdict(lambda: np.zeros(2))
-    for phrases, probabilities in channel(attribute).outcomes(gain):
+    by_kind: defaultdict = defaultdict(list)
+    for kind, phrases, probabilities in channel(attribute).outcomes(gain):
         words = [phrase.split() for phrase in phrases]
         kept = [[w if vocabulary is None or w in vocabulary else "" for w in row] for row in words]
-        said[tuple(map(tuple, kept))] += probabilities
+        by_kind[kind].append((tuple(map(tuple, kept)), probabilities))
+    said: defaultdict = defaultdict(lambda: np.zeros(2))
+    for kind, outcomes in by_kind.items():
+        given = channel(attribute).kind_probabilities()[:, kind] if sentences > 1 else 1.0
+        for each in product(outcomes, repeat=sentences):
+            texts, chances = zip(*each, strict=True)
+            said[tuple(sorted(texts))] += np.prod(chances, axis=0) / given ** (sentences - 1)
     table = np.array(list(said.values()))
     posterior = table.max(axis=1) / table.sum(axis=1)
     return float(100 * (table.mean(axis=1) * posterior**2).sum())

@@ -116,7 +116,7 @@ def german(tmp_path, yml: str = GERMAN, **more):
 
 def test_3_masked_words_of_a_yaml_file_count_in_any_case(tmp_path):
     found = german(tmp_path)
-    corpus = found.parts[0].audited.corpus
+    corpus = found.parts[0].corpus
     read = as_read(corpus, Reading("model", "c"), kind_of("linear").text_form)
     assert not read.str.contains(r"mann|frau").any()
 

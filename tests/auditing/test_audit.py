@@ -5,6 +5,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -247,6 +248,26 @@ def test_what_cannot_be_audited_is_refused_with_ids(tmp_path, given, found):
         audited(inputs(tmp_path, **given))
 
 
+def test_another_process_gets_the_same_corpus(tmp_path, monkeypatch):
+    told, _ = inputs(tmp_path), monkeypatch.chdir(tmp_path)
+    given = {"a=b": "captions.json", "c": told.captions[0]}
+    corpus = audited(replace(told, captions=given, labels="labels.json")).corpus
+    monkeypatch.chdir("/")
+    assert corpus.reload().fingerprint == corpus.fingerprint
+    assert corpus.captioners == ["a=b", "c"]
+
+
+def test_a_file_that_has_changed_is_read_again(tmp_path):
+    """An audit in a notebook: mend the file, execute the cell again."""
+    before = audited(inputs(tmp_path))
+    captions = [{"image_id": i, "caption": f"a dog with thing {i % 7}"} for i in range(80)]
+    after = audited(
+        inputs(tmp_path, captions, {str(i): "Male" if i % 3 else "Female" for i in range(80)})
+    )
+    assert after.corpus.generated["caption"].iloc[0] == "a dog with thing 0"
+    assert after.corpus.labels.sum() < before.corpus.labels.sum()
+
+
 def test_two_captioners_without_a_common_image(tmp_path):
     told = inputs(tmp_path)
     other = tmp_path / "other.csv"
@@ -312,7 +333,7 @@ def test_telling_words_name_what_was_planted(tmp_path):
 
 def test_random_labels_have_no_telling_words(small):
     """4 standard errors: of thousands of words none passes by chance."""
-    told = small.parts[0].audited
+    told = small.parts[0]
     drawn = np.random.default_rng(1).permutation(told.corpus.labels.to_numpy())
     corpus = replace(told.corpus, labels=pd.Series(drawn, index=told.corpus.labels.index))
     assert telling_words(replace(told, corpus=corpus)).empty
@@ -368,7 +389,29 @@ def test_model_card_can_be_read_by_hugging_face(files, small, tmp_path):
     assert "Before you use these numbers" in card.text
     several = re.findall(r"```yaml\n(.*?)```", as_markdown(small), flags=re.S)
     names = [yaml.safe_load(block)["model-index"][0]["name"] for block in several]
-    assert names == small.parts[0].audited.corpus.captioners
+    assert names == small.parts[0].corpus.captioners
+
+
+class Letters:
+    """An encoder that downloads nothing: texts are near that share letters."""
+
+    name = "letters"
+
+    def encode(self, texts) -> np.ndarray:
+        counts = [[text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
+        return np.array([row / np.linalg.norm(row) for row in np.array(counts, dtype=float)])
+
+
+def test_gender_scores_are_shown(files, tmp_path, monkeypatch):
+    monkeypatch.setattr("relic.chapters.gender_score.models.load_encoder", lambda _: Letters())
+    objects = Path(files["labels"]).with_name("objects.csv")
+    found = audit(files["captions"][2], files["labels"], files["human"], objects=objects, seeds=[0],
+                  store=Store(tmp_path), progress=False, checks=False, with_accuracy=False)  # fmt: skip
+    table = found.parts[0].tables["gender_score"]
+    page = found.section("accuracy")
+    for row in table.to_dict("records"):
+        assert f">{row['method']}</td>" in page
+        assert f">{number(row['to_m'], 3)} [" in page
 
 
 def test_html_is_self_contained(small):

@@ -152,6 +152,7 @@ BAD_CAPTIONS = {
     "two caption columns": ([{"id": 1, "caption": "a", "pred": "b"}], "caption and pred could all"),
     "two id columns": ([{"image_id": 1, "img_id": 2, "caption": "b"}], "several columns"),
     "id and name differ": ([{"id": 1, "file_name": "7.jpg", "caption": "b"}], "several columns"),
+    "id twice": ("id,id,caption\n1,2,a\n", "several columns for the image id"),
     "columns twice": ("image_id,caption,caption\n1,a,b\n", "several columns"),
     "no header": ("391895,a man\n5,a dog\n", "no column.*first line of names"),
     "ragged": ("image_id,caption\n1,a man, on a bike\n2\n", "2 rows that do not have the 2 col.*line 2: "),
@@ -269,11 +270,14 @@ def test_ids_that_are_no_numbers_stay_strings():
 
 def test_columns_of_two_kinds_join_by_value():
     columns = {"a": image_ids([7, 8])[0], "b": image_ids(["7", "b.png"])[0]}
-    frames, names = numbered({name: ids.to_frame("image_id") for name, ids in columns.items()})
+    frames = numbered({name: ids.to_frame("image_id") for name, ids in columns.items()})
     assert frames["a"]["image_id"].isin(frames["b"]["image_id"]).tolist() == [True, False]
-    assert sorted(names.values()) == ["7", "8", "b.png"]
+    assert {name: frame["image_id"].tolist() for name, frame in frames.items()} == {
+        "a": [0, 1],
+        "b": [0, 2],
+    }
     numbers = {"a": pd.DataFrame({"image_id": [7]}), "b": pd.DataFrame({"image_id": [8]})}
-    assert numbered(numbers) == (numbers, {})
+    assert numbered(numbers) == numbers
 
 
 # ---- human captions

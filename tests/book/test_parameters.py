@@ -38,7 +38,9 @@ def outputs(name: str, parameters: dict):
     cells = nbformat.read(paths.NOTEBOOKS / f"{name}.ipynb", as_version=4).cells
     code, shown = [ast.parse(cell.source) for cell in cells if cell.cell_type == "code"], []
     space = {"__name__": "__main__"}
-    with mock.patch.object(relic.page, "display", lambda each: shown.append(each.data)):
+    with mock.patch.object(
+        relic.page, "display", lambda each, **_: shown.append(str(getattr(each, "data", each)))
+    ):
         exec(compile(code[0], name, "exec"), space)
         space |= parameters
         for tree in code[1:-1]:  # between the parameters and the provenance

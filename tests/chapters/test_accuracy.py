@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from pycocoevalcap.bleu.bleu import Bleu
 from pycocoevalcap.cider.cider import Cider
+from pycocoevalcap.meteor.meteor import Meteor
 from pycocoevalcap.rouge.rouge import Rouge
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
@@ -50,7 +51,7 @@ def test_scores_equal_those_of_pycocoevalcap_called_directly(corpus, scores):
     theirs = {
         "BLEU-4": Bleu(4).compute_score(gts, res, verbose=0)[0][3],
         "CIDEr": Cider().compute_score(gts, res)[0],
-        "METEOR": accuracy.start_meteor().compute_score(gts, res)[0],  # the base class's method
+        "METEOR": Meteor().compute_score(gts, res)[0],
         "ROUGE-L": Rouge().compute_score(gts, res)[0],
     }
     ours = scores.set_index("metric")["value"]
@@ -89,10 +90,11 @@ def test_the_tokenizer_says_nothing_unless_it_fails(capfd, monkeypatch):
 
 @needs_java
 def test_meteor_takes_empty_captions_and_its_own_separator():
-    meteor = accuracy.start_meteor()
-    counts = meteor.counts(["", "a ||| dog"], [["a dog"] * 5, ["a ||| dog", "", "b", "c", "d"]])
+    counts = accuracy.meteor_counts(
+        ["", "a ||| dog"], [["a dog"] * 5, ["a ||| dog", "", "b", "c", "d"]]
+    )
     assert counts.shape == (2, 23)
-    nothing, perfect = meteor.scores(counts)
+    nothing, perfect = accuracy.meteor(counts)
     assert nothing == 0
     assert perfect > 0.5
 
@@ -138,8 +140,9 @@ def test_a_meteor_that_dies_is_an_error_with_a_mend(monkeypatch, tmp_path):
     java.write_text("#!/bin/sh\nexit 0\n")
     java.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    monkeypatch.setattr(accuracy, "start_meteor", accuracy.start_meteor.__wrapped__)
     with pytest.raises(RelicError, match=r"METEOR's Java process gave no score[\s\S]*to mend"):
-        accuracy.start_meteor.__wrapped__().counts(["a dog"], [["a dog"]])
+        accuracy.meteor_counts(["a dog"], [["a dog"]])
 
 
 def test_characters_make_strangers_alike():

@@ -122,6 +122,8 @@ def test_wrong_requests_are_refused_before_training(tmp_path, trained):
     corpus = planted_corpus("gender", images=300)
     with pytest.raises(RelicError, match="linear"):
         attributed(corpus, describe(corpus, "planted_lot", "linear"), directory=tmp_path)
+    with pytest.raises(RelicError, match=r"-1 steps\s+expected: a whole number, 0 for the class"):
+        attributed(corpus, describe(corpus, "planted_lot", "lstm"), steps=-1, directory=tmp_path)
     with pytest.raises(RelicError, match="two or more"):
         attributions(corpus, ["planted_lot"], "lstm", [0])
     assert trained == []

@@ -1,19 +1,11 @@
-"""Calibration: frames worked out by hand, a study that survives a kill, the record."""
-
-import os
-import subprocess
-import sys
-import time
+"""Calibration: frames worked out by hand, and the record."""
 
 import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from relic import paths
-from relic.chapters.calibration import grid, intervals
-from relic.chapters.studies import calibrate
+from relic.chapters import calibration, learning
 from relic.data.planted import PlantedCaptioner, bayes_score, planted_corpus
-from relic.errors import RelicError
 from relic.records.tables import read_table
 
 T2, T3 = 4.30265, 3.18245  # t at 97.5 % with 2 and 3 degrees of freedom
@@ -24,7 +16,9 @@ T2, T3 = 4.30265, 3.18245  # t at 97.5 % with 2 and 3 degrees of freedom
 
 def found_rows(lic: list[float], std: float = 1.0, **options) -> pd.DataFrame:
     """Rows of a study from estimates by corpus, the same for every number of splits."""
-    each = {f"lic_{n}": lic for n in intervals.SPLITS} | {f"std_{n}": std for n in intervals.SPLITS}
+    each = {f"lic_{n}": lic for n in calibration.SPLITS} | {
+        f"std_{n}": std for n in calibration.SPLITS
+    }
     each |= {"lead_10": lic, "lead_std_10": std}
     about = {"size": "race", "ratio": "race", "gain": 0.0, "true_lic": 0.0}
     return pd.DataFrame(about | {"corpus_seed": range(len(lic))} | each | options)
@@ -32,8 +26,8 @@ def found_rows(lic: list[float], std: float = 1.0, **options) -> pd.DataFrame:
 
 def test_coverage_by_hand():
     """Mean 0. Three splits reach T2 · (1/3 + 1/9)^½ = 2.87 at s = 1: one of four misses it and 0."""
-    held = intervals.held(found_rows([-3.0, 1.0, 1.0, 1.0]))
-    table = intervals.coverage(held, []).set_index("interval")
+    held = calibration.held(found_rows([-3.0, 1.0, 1.0, 1.0]))
+    table = calibration.coverage(held, []).set_index("interval")
     three = table.loc["3 splits, 1/J + 1/9"]
     assert three["width"] == pytest.approx(2 * T2 * (1 / 3 + 1 / 9) ** 0.5, abs=1e-4)
     assert (three["holds the mean"], three["holds the true LIC"], three["above 0"]) == (75, 75, 0)
@@ -47,13 +41,13 @@ def test_coverage_by_hand():
 
 def test_an_interval_at_equal_coverage_is_scaled_to_hold_95_percent():
     """Twenty estimates 1 apart from their mean: whatever the interval, it is 2 wide then."""
-    held = intervals.held(found_rows([-1.0, 1.0] * 10))
-    assert intervals.coverage(held, [])["width at 95 %"].to_numpy() == pytest.approx(2)
+    held = calibration.held(found_rows([-1.0, 1.0] * 10))
+    assert calibration.coverage(held, [])["width at 95 %"].to_numpy() == pytest.approx(2)
 
 
 def test_rho_is_what_the_variance_over_splits_leaves_out():
     """Estimates −1 and 1 vary by 2; the splits by 4, of which 1/10 is in the mean: ρ = 2/4 − 1/10."""
-    (row,) = intervals.calibrated(found_rows([-1.0, 1.0], std=2.0)).to_dict("records")
+    (row,) = calibration.calibrated(found_rows([-1.0, 1.0], std=2.0)).to_dict("records")
     assert (row["rho"], row["rule"]) == pytest.approx((0.4, 4 / 27))
     assert (row["class ratio"], row["corpora"]) == ("1 : 9", 0)  # a corpus has three gains
 
@@ -62,29 +56,21 @@ def test_a_setting_counts_by_its_corpora():
     """ρ is 0.4 of two corpora and −1/10 of six that do not vary: (2 · 0.4 − 6 · 0.1) / 8."""
     two, six = found_rows([-1.0, 1.0], std=2.0), found_rows([0.0] * 6, std=2.0, size="gender")
     both = pd.concat([two, six], ignore_index=True)
-    assert intervals.calibrated(both)["rho"].tolist() == pytest.approx([0.025])
-    assert len(intervals.calibrated(both, by=("size", "class ratio"))) == 2
+    assert calibration.calibrated(both)["rho"].tolist() == pytest.approx([0.025])
+    assert len(calibration.calibrated(both, by=("size", "class ratio"))) == 2
 
 
 def test_fifths_set_parts_against_splits():
     """Parts −1 and 1 vary by 2, splits by 4."""
     rows = pd.DataFrame({"lic_10": [-1.0, 1.0], "std_10": 2.0, "part": [0, 1]})
     rows = rows.assign(attribute="race", captioner="nic", partition=0)
-    assert intervals.in_fifths(rows)["rho"].tolist() == pytest.approx([0.4])
-
-
-def test_images_are_left_out_of_the_larger_class_or_of_the_rarer():
-    """Two of class 1, six of class 0: even 2 and 2; one in six keeps 1 and 6; one in three as it is."""
-    labels = pd.Series([0, 1, 0, 0, 1, 0, 0, 0])
-    kept = {r: intervals.thinned(labels, r).value_counts().to_dict() for r in (1, 1 / 6, 1 / 3)}
-    assert kept == {1: {0: 2, 1: 2}, 1 / 6: {0: 6, 1: 1}, 1 / 3: {0: 6, 1: 2}}
-    assert intervals.thinned(labels, 1).index.tolist() == [0, 1, 2, 4]  # the first of each
+    assert calibration.in_fifths(rows)["rho"].tolist() == pytest.approx([0.4])
 
 
 def test_a_summary_counts_all_settings():
     both = pd.concat([found_rows([-3.0, 1, 1, 1]), found_rows([0.0] * 4, gain=0.5, true_lic=4.0)])
-    held = intervals.held(both.reset_index(drop=True))
-    three = intervals.summary(held, 1).set_index("interval").loc["3 splits, 1/J + 1/9"]
+    held = calibration.held(both.reset_index(drop=True))
+    three = calibration.summary(held, 1).set_index("interval").loc["3 splits, 1/J + 1/9"]
     assert (three["least"], three["greatest"], three["holds the mean"]) == (75, 100, 87.5)
     assert three["estimates"] == 8
 
@@ -92,76 +78,31 @@ def test_a_summary_counts_all_settings():
 def test_our_interval_is_what_the_record_asks_for():
     """The rule is no less than what each class ratio asks for, and not much more."""
     corpora = read_table("calibration", "intervals")
-    rho = intervals.calibrated(corpora)
+    rho = calibration.calibrated(corpora)
     assert (rho["rule"] - rho["rho"]).between(-0.03, 0.15).all()
-    held = intervals.held(corpora)
-    by_setting = intervals.coverage(held[held["interval"] == intervals.OURS], intervals.SETTING)
+    held = calibration.held(corpora)
+    by_setting = calibration.coverage(
+        held[held["interval"] == calibration.OURS], calibration.SETTING
+    )
     assert (by_setting["high"] > 93).all()  # no setting is surely held less often
     assert by_setting["estimates"].min() >= 20
 
 
-TINY_STUDY = {size: {"gender": 260, "race": 900, "even": 260, "uneven": 900} for size in ("race", "gender")}  # fmt: skip
-
-
-def test_a_corpus_has_three_gains_and_every_fifth_forty_splits(monkeypatch):
-    monkeypatch.setattr(intervals, "IMAGES", TINY_STUDY)
-    plain, many = (intervals.measure("race", "gender", seed) for seed in (20_001, 20_004))
-    assert plain["true_lic"].tolist() == sorted(plain["true_lic"])
-    assert plain["true_lic"].iloc[0] == 0
-    assert plain["lic_40"].isna().all()
-    assert many[["lic_40", "lead_std_40"]].notna().all(axis=None)
-    even = intervals.measure("race", "even", 20_004)  # gender's corpus with images left out
-    assert even["true_lic"].equals(many["true_lic"])
-    assert even["lic_40"].isna().all()
-    assert not even["lic_10"].equals(many["lic_10"])
-
-
-@pytest.mark.slow
-def test_a_killed_study_goes_on_and_ends_as_if_it_had_not_been_killed(tmp_path, monkeypatch):
-    code = (
-        "from pathlib import Path; from relic import paths; "
-        f"paths.RESULTS = Path({str(tmp_path / 'killed')!r}); "
-        f"from relic.chapters.calibration import intervals; from relic.chapters.studies import calibrate; "
-        f"intervals.IMAGES = {TINY_STUDY}; calibrate('intervals', 50)"
-    )
-    environment = os.environ | {"PYTHONPATH": str(paths.ROOT)}
-    process = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL)  # fmt: skip
-    file, deadline = tmp_path / "killed" / "calibration" / "intervals.csv", time.time() + 120
-    while not file.exists() and process.poll() is None and time.time() < deadline:
-        time.sleep(0.05)
-    process.kill()
-    process.wait()
-    monkeypatch.setattr(paths, "RESULTS", tmp_path / "killed")
-    survivors = read_table("calibration", "intervals").groupby(intervals.KEYS).size()
-    assert survivors.eq(3).all()  # whole corpora only
-
-    monkeypatch.setattr(intervals, "IMAGES", TINY_STUDY)
-    calibrate("intervals", len(survivors) + 1)
-    resumed = read_table("calibration", "intervals")
-    assert not resumed.duplicated([*intervals.KEYS, "gain"]).any()
-    monkeypatch.setattr(paths, "RESULTS", tmp_path / "other")
-    calibrate("intervals", 1)
-    first = resumed[resumed["corpus_seed"] == intervals.FIRST_SEED].reset_index(drop=True)
-    pd.testing.assert_frame_equal(first, read_table("calibration", "intervals"))
-    assert (tmp_path / "other" / "calibration" / "provenance.json").exists()
-
-
-def test_a_recorded_corpus_can_be_computed_again():
-    known = read_table("calibration", "intervals").query("size == 'race' and ratio == 'gender' and corpus_seed == 20_001")  # fmt: skip
-    again = intervals.measure("race", "gender", 20_001)
-    for column in ("lic_10", "std_10", "lead_3"):
-        assert again[column].to_numpy() == pytest.approx(known[column].to_numpy(), abs=1e-3)
+@pytest.fixture(scope="module")
+def page(executed):
+    """The page's names, as far as its table of biases."""
+    return executed("45_calibration", until="def bias_table")
 
 
 # Wordy captioners
 
 
-def test_a_caption_of_one_sentence_has_the_score_of_its_process():
+def test_more_sentences_of_an_image_tell_more():
     words = frozenset(planted_corpus("gender", images=100).vocabularies["planted_none"])
     for gain in (0.0, 1.0):
         one = bayes_score("gender", gain, words)
-        assert grid.whole_bayes(gain, 1, words) == pytest.approx(one, abs=1e-2)
-    assert grid.whole_bayes(0.0, 2, words) > bayes_score("gender", 0.0, words) + 1  # only says more
+        assert bayes_score("gender", gain, words, 1) == one
+        assert bayes_score("gender", gain, words, 2) > one + 1  # only says more
 
 
 def test_a_wordy_captioner_says_more_of_the_same_and_others_stay_as_they_were():
@@ -173,110 +114,41 @@ def test_a_wordy_captioner_says_more_of_the_same_and_others_stay_as_they_were():
     assert long.true_lic("one").lic == 0
 
 
-def test_a_wordy_captioner_without_gain_has_lic_as_written_and_hardly_at_the_same_length():
+def test_a_wordy_captioner_without_gain_has_lic_as_written_and_hardly_at_the_same_length(page):
     recorded = read_table("calibration", "grid").query("score == 'plain' and sentences == 3")
-    part = grid.at_base(recorded, *grid.LENGTH, "length").query("gain == 0")
-    found = grid.bias_table(part, ["length"]).set_index("length")
+    part = page["at_base"](recorded, *calibration.LENGTH, "length").query("gain == 0")
+    found = page["bias_table"](part, ["length"]).set_index("length")
     assert found["true LIC"].eq(0).all()
-    assert found.loc[grid.AS_WRITTEN, "low"] > 2
-    assert found.loc[grid.SAME, "high"] < 1
-
-
-def test_both_sides_are_cut_before_they_are_learned():
-    wordy = grid.BASE._replace(images=300, sentences=3, gain=0.0, corpus_seed=1)
-    plain, same = (
-        grid.measure(*each, fresh=300).set_index("score").loc["plain"]
-        for each in (wordy, wordy._replace(length=grid.SAME))
-    )
-    assert same["n_train"] == plain["n_train"]
-    assert same["lic_model"] < plain["lic_model"]
+    assert found.loc[learning.AS_WRITTEN, "low"] > 2
+    assert found.loc[learning.SAME, "high"] < 1
 
 
 # The grid of biases
 
 
 def row(lic: float, gain=1.0, true_lic=10.0, corpus_seed=0, score="plain", **options) -> dict:
-    setting = grid.BASE._replace(gain=gain, **options)._asdict()
+    setting = calibration.BASE._replace(gain=gain, **options)._asdict()
     return setting | {"score": score, "true_model": 40.0, "true_data": 30.0, "true_lic": true_lic,
                       "lic_model": 30 + lic, "lic_data": 30.0, "lic": lic, "n_train": 100,
                       "corpus_seed": corpus_seed}  # fmt: skip
 
 
-def test_bias_by_hand():
+def test_bias_by_hand(page):
     """Estimates 1, −1, 2, 0 around a truth of 2: bias −1.5, s = 1.29099."""
     rows = pd.DataFrame([row(lic, true_lic=2.0) for lic in (1.0, -1.0, 2.0, 0.0)])
     rows = rows.assign(true_model=32.0, lic_model=rows["lic"] + 31, lic_data=31.0)
-    found = grid.bias_table(rows, ["gain"]).iloc[0]
+    found = page["bias_table"](rows, ["gain"]).iloc[0]
     assert (found["corpora"], found["bias"]) == (4, pytest.approx(-1.5))
     assert found["high"] - found["bias"] == pytest.approx(T3 * 1.29099 / 2, abs=1e-4)
     assert found["bias of LIC_M"] == pytest.approx(-0.5)  # 31.5 of 32
     assert found["bias of LIC_D"] == pytest.approx(1.0)
 
 
-def test_settings_change_one_factor_at_a_time():
-    wanted = grid.settings()
-    assert len(wanted) == len(set(wanted))
-    for factor, levels in grid.FACTORS.items():
-        assert {getattr(s, factor) for s in wanted} == set(levels)
-    changed = [
-        sum(
-            getattr(s, k) != getattr(grid.BASE, k) for k in s._fields if k not in ("gain", "length")
-        )
-        for s in wanted
-    ]
-    assert max(changed) == 1
-
-
-def test_a_factor_is_changed_with_the_base_elsewhere_and_two_gains():
+def test_a_factor_is_changed_with_the_base_elsewhere_and_two_gains(page):
     rows = [row(0.2, 0.0, 0.0), row(0.1, 0.0, 0.0, 1), row(8.0), row(5.0, images=1000)]
     rows += [row(1.0, classifier="lstm"), row(2.0, 0.5)]
-    table = grid.bias_table(grid.at_base(pd.DataFrame(rows), "images"), ["images", "gain"])
+    table = page["bias_table"](page["at_base"](pd.DataFrame(rows), "images"), ["images", "gain"])
     expected = {(1000, 1.0): -5.0, (4000, 0.0): 0.15, (4000, 1.0): -2.0}
     assert table.set_index(["images", "gain"])["bias"].to_dict() == pytest.approx(expected)
-    gains = grid.bias_table(grid.at_base(pd.DataFrame(rows), "gain"), ["gain"])
+    gains = page["bias_table"](page["at_base"](pd.DataFrame(rows), "gain"), ["gain"])
     assert gains["LIC"].tolist() == pytest.approx([0.15, 2.0, 8.0])
-
-
-def test_classifiers_are_wanted_with_their_first_recipe():
-    found = grid.wanted(corpora=1, classifier="lstm")
-    assert [(s.classifier, s.recipe, s.gain, s.images) for s in found] == [
-        ("lstm", "upstream", gain, grid.CLASSIFIER_IMAGES) for gain in grid.GAINS
-    ]
-    seeds = [s.corpus_seed for s in grid.wanted(corpora=2, images=500, classifier="linear")]
-    assert seeds == [5000, 5001] * 2
-
-
-def test_the_score_rises_with_confidence_alone():
-    """Predictions stay; what is right is right with more confidence, so both sides score more."""
-    found = grid.measure(*grid.BASE._replace(images=300, corpus_seed=1), fresh=300)
-    table = grid.bias_table(found, ["score"]).set_index("score")
-    unsure_to_sure = table.loc[list(grid.SHARPNESS)]
-    assert unsure_to_sure["bias of LIC_M"].is_monotonic_increasing
-    assert unsure_to_sure["bias of LIC_D"].is_monotonic_increasing
-
-
-def test_grid_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    real, calls = grid.measure, []
-    monkeypatch.setattr(
-        grid, "measure", lambda *values: calls.append(values) or real(*values, fresh=300)
-    )
-    for corpora in (1, 2):
-        calibrate("grid", corpora, images=300, classifier="linear")
-    wanted = grid.wanted(2, images=300, classifier="linear")
-    assert sorted(calls) == sorted(wanted)  # each once
-    recorded = read_table("calibration", "grid")
-    assert recorded.groupby(["gain", "corpus_seed"]).size().tolist() == [6] * 4
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"what": "guess"}, "curves, length, objects"),
-        ({"what": "grid", "classifier": "spacy"}, "bert-pre"),
-        ({"what": "grid", "corpora": -1}, "whole numbers"),
-    ],
-)
-def test_calibrate_refuses_what_it_does_not_know(options, words):
-    with pytest.raises(RelicError, match=words):
-        calibrate(**options)

@@ -12,7 +12,6 @@ from relic.chapters.direction import HUMAN, SILENT, named_class, naming, neutral
 from relic.data.attribute import load_attribute
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
-from relic.judge.stats import image_draws
 from relic.page import table_html
 from relic.records.tables import home, read_table
 
@@ -44,9 +43,7 @@ def corpus():
 
 @pytest.fixture
 def table(corpus):
-    return naming(direction.gather(corpus), image_draws(6, 200)).set_index(
-        ["captioner", "label", "outcome"]
-    )
+    return naming(direction.gather(corpus), 200).set_index(["captioner", "label", "outcome"])
 
 
 @pytest.mark.parametrize("attribute", ["gender", "age"])
@@ -65,7 +62,7 @@ def test_race_has_no_such_words():
     captions = direction.gather(relic.load_corpus("race", "embedded", images=200))
     assert SILENT not in captions.sets
     with pytest.raises(RelicError, match="no words name a class of race"):
-        naming(captions, image_draws(200, 5))
+        naming(captions, 5)
     with pytest.raises(RelicError, match="no words name a class of race"):
         direction.table(relic.load_corpus("race"), "naming")
 
@@ -123,7 +120,7 @@ def test_planted_gains_show_in_objects():
 def test_too_few_objects_is_an_error(corpus):
     captions = direction.gather(corpus)
     with pytest.raises(RelicError, match="no object in 7 images"):
-        direction.amplification(captions, image_draws(6, 5), fewest=7)
+        direction.amplification(captions, 5, fewest=7)
 
 
 def test_a_corpus_without_human_captions_is_an_error(corpus):

@@ -66,6 +66,8 @@ def test_papers_are_told_apart_by_classifier_unless_ours_are_theirs():
     assert legend(printed, series="classifier") == [*apart[:2], "linear"]
     assert legend(printed.query("classifier == 'lstm'")) == ["papers", "ours"]
     assert legend(printed.assign(classifier="linear"), series="classifier") == []
+    table = pd.concat([table, table.assign(classifier="lstm")])  # nothing is printed of linear
+    assert legend(printed, series="classifier") == ["linear", "lstm"]
 
 
 @pytest.fixture(scope="module")

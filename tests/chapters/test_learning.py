@@ -4,15 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from relic.chapters import learning, scores, studies
+from benchmarks import studies
+from relic import paths
+from relic.chapters import learning, scores
 from relic.chapters.objects import without_objects
-from relic.data.attribute import load_attribute
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 from relic.judge.lic import lic_table
 from relic.measure.runs import train
 from relic.records.evidence import papers
-from relic.records.serve import RecordedCorpus, recorded
+from relic.records.serve import recorded
 from relic.records.tables import read_table
 
 
@@ -84,12 +85,13 @@ def _lic(value) -> pd.DataFrame:
     return table.assign(attribute="gender")
 
 
-def test_a_curve_of_a_form_is_extrapolated_exactly_by_that_form():
-    tables = learning.beyond(_lic(lambda n: 2 + 30 / np.sqrt(n)), np.inf)
+def test_a_curve_of_a_form_is_extrapolated_exactly_by_that_form(executed):
+    beyond = executed("46_learning", until="def beyond")["beyond"]
+    tables = beyond(_lic(lambda n: 2 + 30 / np.sqrt(n)), np.inf)
     assert tables["1/√n"]["lic"].to_numpy() == pytest.approx([2, 2.01, 2.02])  # split by split
     assert "log n" not in tables
     measured = 9 - np.log(800) + 0.01
-    back = learning.beyond(_lic(lambda n: 9 - np.log(n)), 800, upto=400)
+    back = beyond(_lic(lambda n: 9 - np.log(n)), 800, upto=400)
     assert back["log n"]["lic"].mean() == pytest.approx(measured)
     assert back["1/n"]["lic"].mean() > measured + 0.1
 
@@ -141,12 +143,15 @@ def test_normalised_lic_is_the_ratio_of_means_where_a_split_alone_is_wild():
     assert found.iloc[0] - 60 == pytest.approx(60 - found.iloc[1])
 
 
-def test_the_record_serves_what_is_asked_for_or_says_what_is_missing():
-    known = studies.serve("length", RecordedCorpus(load_attribute("gender")), [0, 12])
+def test_the_page_takes_what_is_recorded_or_says_that_captions_are_missing(executed, monkeypatch):
+    monkeypatch.delenv(paths.DATA_SETTING, raising=False)
+    page = executed("46_learning", until="def studied", seeds=[0, 12])
+    known = page["studied"]("length", learning.length_matched)
     assert set(known["seed"]) == {0, 12}
     assert known["captioner"].nunique() == 9
-    with pytest.raises(RelicError, match="not recorded"):
-        studies.serve("length", RecordedCorpus(load_attribute("age")), [0])
+    page = executed("46_learning", until="def studied", attribute="age")
+    with pytest.raises(RelicError, match="captions are not on this machine"):
+        page["studied"]("length", learning.length_matched)
 
 
 def test_recorded_curves_end_at_the_recorded_lic():

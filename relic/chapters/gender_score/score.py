@@ -14,21 +14,16 @@ from functools import cache, lru_cache
 import numpy as np
 import pandas as pd
 
+from relic.chapters.direction import BOTH, NONE, named_class, words_of
 from relic.data.attribute import load_attribute
 from relic.errors import RelicError
 from relic.measure.text import tokenize
 
 TOP, THRESHOLD = 3, 0.2  # objects of an image, and their least probability: as in the paper
-ROUNDING = 1e-5  # by how much a cosine in single precision may leave -1..1
 PERSONS, MASK = ("person", "man", "woman"), "[MASK]"
 NEUTRAL = {"person", "people", "persons"}
 PERSON_LABELS = NEUTRAL | {"human", "humans"}  # of objects in images
-_GENDER = load_attribute("gender")
-GENDERS = {  # gender word -> man or woman
-    word: person
-    for name, person in zip(_GENDER.classes, PERSONS[1:], strict=True)
-    for word in _GENDER.class_words[name]
-}
+WORDS = words_of(load_attribute("gender"))  # for men, for women
 _OBJECT = ("them", "him", "her")
 _FORMS = {  # words -> what stands for a person, a man, a woman in their place; any other: PERSONS
     "people persons": ("people", "men", "women"),
@@ -41,7 +36,7 @@ _FORMS = {  # words -> what stands for a person, a man, a woman in their place; 
     "hers": ("theirs", "his", "hers"),
     "himself herself": ("themselves", "himself", "herself"),
 }
-FORMS = dict.fromkeys(GENDERS.keys() | NEUTRAL, PERSONS)
+FORMS = dict.fromkeys(WORDS[0] | WORDS[1] | NEUTRAL, PERSONS)
 FORMS |= {word: forms for words, forms in _FORMS.items() for word in words.split()}
 del FORMS["pregnant"]  # states a gender but has no counterpart
 _WORD = re.compile(r"(\ban )?([\w-]+)")  # the article goes with its word: an actress, a man
@@ -57,11 +52,10 @@ def gender_of(caption: str) -> str:
     >>> [gender_of(c) for c in ("a boy runs", "a man and a woman", "a person", "two dogs", "")]
     ['man', 'both', 'person', 'none', 'none']
     """
-    tokens = set(tokenize(caption.lower()))
-    stated = {GENDERS[token] for token in tokens & GENDERS.keys()}
-    if stated:
-        return "both" if len(stated) == 2 else stated.pop()
-    return "person" if tokens & NEUTRAL else "none"
+    named = named_class(caption, WORDS)
+    if named == NONE:
+        return "none" if NEUTRAL.isdisjoint(tokenize(caption.lower())) else "person"
+    return {0: "man", 1: "woman", BOTH: "both"}[named]
 
 
 @lru_cache(maxsize=200_000)
@@ -95,7 +89,7 @@ def without_persons(label: str) -> str:
     >>> without_persons("cowboy hat"), without_persons("person")
     ('hat', '')
     """
-    persons = GENDERS.keys() | PERSON_LABELS
+    persons = PERSON_LABELS.union(*WORDS)
     return " ".join(token for token in str(label).lower().split() if token not in persons)
 
 
@@ -112,7 +106,7 @@ def belief_revision(prior, similarity, confidence):
     [0.0, 0.5, 1.0]
     """
     prior, confidence = _within("prior", prior, 0), _within("confidence", confidence, 0)
-    similarity = np.clip(_within("similarity", similarity, -1, ROUNDING), -1, 1)
+    similarity = _within("similarity", similarity, -1)
     with np.errstate(divide="ignore"):  # a similarity of -1: α is infinite, the score 0
         alpha = ((1 - similarity) / (1 + similarity)) ** (1 - confidence)
     missing = np.isnan(prior) | np.isnan(similarity) | np.isnan(confidence)
@@ -120,10 +114,10 @@ def belief_revision(prior, similarity, confidence):
     return score if score.ndim else float(score)
 
 
-def _within(name: str, values, low: float, slack: float = 0.0) -> np.ndarray:
+def _within(name: str, values, low: float) -> np.ndarray:
     """The values as an array, if they lie between `low` and 1."""
     values = np.asarray(values, dtype=float)
-    bad = (values < low - slack) | (values > 1 + slack)
+    bad = (values < low) | (values > 1)
     if bad.any():
         raise RelicError(f"a {name} of {values[bad].flat[0]:g}", expected=f"{low} to 1")
     return values
@@ -143,17 +137,22 @@ def ratio_to_men(men, women):
     return share if share.ndim else float(share)
 
 
-def contexts(objects: pd.DataFrame, *, threshold: float = THRESHOLD) -> pd.DataFrame:
-    """One context an image: `context` (its surest labels) and `confidence` (their mean probability).
+def surest(objects: pd.DataFrame, threshold: float, *, by: str) -> pd.DataFrame:
+    """The `TOP` surest labels of each image, or by whom they were seen.
 
     Person and gender words are taken out of the labels: an object `man` would state what is asked.
     Objects below `threshold`, and labels of which nothing is left, do not count.
     """
     kept = objects[objects["probability"] >= threshold]
     kept = kept.assign(label=kept["label"].map(without_persons))
-    order = {"by": ["image_id", "probability", "label"], "ascending": [True, False, True]}
-    kept = kept[kept["label"] != ""].sort_values(**order).drop_duplicates(["image_id", "label"])
-    images = kept.groupby("image_id").head(TOP).groupby("image_id")
+    order = {"by": [by, "probability", "label"], "ascending": [True, False, True]}
+    kept = kept[kept["label"] != ""].sort_values(**order).drop_duplicates([by, "label"])
+    return kept.groupby(by).head(TOP)
+
+
+def contexts(objects: pd.DataFrame, *, threshold: float = THRESHOLD) -> pd.DataFrame:
+    """One context an image: `context` (its surest labels) and `confidence` (their mean probability)."""
+    images = surest(objects, threshold, by="image_id").groupby("image_id")
     return images.agg(context=("label", " ".join), confidence=("probability", "mean"))
 
 
@@ -174,26 +173,25 @@ def score_captions(captions: pd.Series, contexts: pd.DataFrame, prior, encoder) 
     for person in PERSONS:
         about = texts.map(lambda text, person=person: with_person(text, person))
         forms[f"_{person}"] = about.where(genders.isin(PERSONS), "")
-    everything = [text for form in forms.values() for text in form]
-    priors = prior.probabilities(everything).reshape(len(forms), -1)
-    close = similarity(encoder, everything, list(seen["context"]) * len(forms))
+    every = np.array(list(forms.values()), dtype=object)  # a row a form
+    some, seen_in = every != "", np.tile(seen["context"], (len(forms), 1))
+    distinct, at = np.unique(every[some], return_inverse=True)
+    priors, close = np.full((2, *every.shape), np.nan)
+    priors[some] = prior.probabilities(distinct)[at]
+    close[some] = similarity(encoder, every[some], seen_in[some])
     frame = pd.DataFrame({"gender": genders, "confidence": seen["confidence"].to_numpy()})
-    for suffix, p, s in zip(forms, priors, close.reshape(len(forms), -1), strict=True):
+    for suffix, p, s in zip(forms, priors, close, strict=True):
         frame[f"prior{suffix}"], frame[f"similarity{suffix}"] = p, s
         frame[f"score{suffix}"] = belief_revision(p, s, frame["confidence"])
     return frame
 
 
 def similarity(encoder, texts: Iterable[str], others: Iterable[str]) -> np.ndarray:
-    """Cosines of texts with others, pair by pair; NaN where a text is empty or unknown."""
+    """Cosines of texts with others, pair by pair; NaN where the encoder knows no word of a text."""
     pairs = list(zip(texts, others, strict=True))
-    distinct = [text for text in dict.fromkeys(t for pair in pairs for t in pair) if text.strip()]
-    if not distinct:
-        return np.full(len(pairs), np.nan)
+    distinct = list(dict.fromkeys(text for pair in pairs for text in pair))
     vectors = dict(zip(distinct, np.asarray(encoder.encode(distinct), dtype=float), strict=True))
-    known = [(vectors.get(a), vectors.get(b)) for a, b in pairs]
-    cosines = [np.nan if a is None or b is None else a @ b for a, b in known]
-    return np.clip(cosines, -1, 1)
+    return np.clip([vectors[a] @ vectors[b] for a, b in pairs], -1, 1)  # single precision rounds
 
 
 def estimated(scores: pd.DataFrame) -> pd.Series:

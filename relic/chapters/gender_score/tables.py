@@ -118,7 +118,7 @@ def ratio(men: Iterable[float], women: Iterable[float]) -> dict[str, float]:
     return dict(zip(("to_m", "low", "high"), interval(drawn), strict=True))
 
 
-def distances(labels: Iterable[str], encoders: list, dataset: str) -> dict[str, pd.DataFrame]:
+def distances(labels: Iterable[str], encoders: list, dataset: str) -> list[pd.DataFrame]:
     """Tables 2 and 1: cosines of the images' object labels with person, man and woman, by encoder.
 
     Labels without a vector are counted, no more.
@@ -139,11 +139,11 @@ def distances(labels: Iterable[str], encoders: list, dataset: str) -> dict[str, 
         nearest.append(_nearest_objects(near).assign(embedding=encoder.name))
     columns = "embedding gender order rank object images cosine".split()
     nearest = pd.concat(nearest, ignore_index=True)[[*columns, "objects nearest"]]
-    return {"distances": pd.DataFrame(rows), "nearest": nearest}
+    return [pd.DataFrame(rows), nearest]
 
 
-def _nearest_objects(near: pd.DataFrame, top: int = 5) -> pd.DataFrame:
-    """Objects whose nearest of the three is person, man or woman; the first `top`.
+def _nearest_objects(near: pd.DataFrame) -> pd.DataFrame:
+    """Objects whose nearest of the three is person, man or woman; the first five.
 
     Two orders, because the paper's words fit neither alone: by number of images, and by cosine.
     """
@@ -153,7 +153,7 @@ def _nearest_objects(near: pd.DataFrame, top: int = 5) -> pd.DataFrame:
         for order, second in (("images", "cosine"), ("cosine", "images")):
             best = own.sort_values([order, second, "object"], ascending=[False, False, True])
             about = {"gender": person, "order": order, "objects nearest": len(own)}
-            parts.append(best.assign(**about, rank=range(1, len(own) + 1)).head(top))
+            parts.append(best.assign(**about, rank=range(1, len(own) + 1)).head(5))
     return pd.concat(parts)
 
 

@@ -3,13 +3,14 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
 from relic.auditing.readers import read_objects
 from relic.chapters.gender_score import images
-from relic.chapters.gender_score.images import image_id, see_objects, vote
-from relic.chapters.gender_score.score import contexts
+from relic.chapters.gender_score.images import COLUMNS, agreed, image_id, see_objects
+from relic.chapters.gender_score.score import contexts, surest
 from relic.errors import RelicError
 
 IMAGENET = {0: "tench, Tinca tinca", 1: "laptop, laptop computer", 2: "person", 3: "tabby cat"}
@@ -81,11 +82,12 @@ def pictures(tmp_path):
     return files
 
 
-def test_three_models_see_objects_in_batches(models, pictures, tmp_path):
+def test_three_models_see_objects_in_batches(models, pictures, tmp_path, monkeypatch):
     """Agreement -1 keeps all: each model gives its own labels, without persons, best first."""
     out = tmp_path / "objects.csv"
     asked = {"models": models, "threshold": 0.0, "agreement": -1, "clip_labels": ("cat", "kite")}
-    frame = see_objects(pictures, out, batch=2, **asked)
+    monkeypatch.setattr(images, "BATCH", 2)
+    frame = see_objects(pictures, out, **asked)
     assert frame["image_id"].unique().tolist() == [1, 2, 3, 4, 5]
     by_model = {kind: frame[frame["source"] == place] for kind, place in models.items()}
     assert set(by_model["resnet"]["label"]) == {"tench", "laptop", "tabby cat"}
@@ -93,9 +95,7 @@ def test_three_models_see_objects_in_batches(models, pictures, tmp_path):
     assert set(by_model["detector"]["label"]) <= {"tench", "laptop", "tabby cat"}
     assert not by_model["detector"].empty
     assert by_model["clip"].groupby("image_id")["probability"].sum().tolist() == pytest.approx([1] * 5)  # fmt: skip
-    alone = see_objects(pictures, tmp_path / "alone.csv", batch=1, **asked)
-    assert alone["label"].tolist() == frame["label"].tolist()
-    assert np.allclose(alone["probability"], frame["probability"], atol=1e-4)
+    pd.testing.assert_frame_equal(pd.read_csv(out), frame)
     assert len(contexts(read_objects(out).frame, threshold=0)) == 5
 
 
@@ -148,15 +148,24 @@ class Letters:
         return np.array([[text[0] == "a", text[0] == "b"] for text in texts], dtype=float)
 
 
+def rows(*seen) -> pd.DataFrame:
+    return pd.DataFrame([(1, *each) for each in seen], columns=COLUMNS)
+
+
 def test_the_vote_by_hand():
-    seen = {"resnet": [("apple", 0.9), ("bat", 0.3)], "clip": [("ant", 0.5)], "detector": []}
-    assert vote(seen, Letters()) == [("resnet", "apple", 0.9), ("clip", "ant", 0.5)]
-    assert vote({"clip": [("ant", 0.5)]}, Letters()) == [("clip", "ant", 0.5)]  # nobody to ask
-    assert vote({"clip": [], "resnet": []}, Letters()) == []
+    seen = rows(("apple", 0.9, "resnet"), ("bat", 0.3, "resnet"), ("ant", 0.5, "clip"))
+    assert agreed(seen, Letters()).tolist() == [True, False, True]
+    assert agreed(seen[:1], Letters()).tolist() == [False]  # nobody says the same
+    assert agreed(seen[:0], Letters()).tolist() == []
 
 
 def test_surest_takes_persons_out_first():
-    pairs = [("man", 0.9), ("cat", 0.5), ("cat", 0.6), ("dog", 0.1)]
-    seen = [{"label": label, "score": p} for label, p in pairs]
-    assert images._surest(seen, 0.2) == [("cat", 0.6)]
-    assert images._surest(seen[:1], 0.2) == []
+    """The three surest of each model; a detector may see several of a kind."""
+    pairs = [("man", 0.9), ("cat", 0.5), ("cat", 0.6), ("dog", 0.1), ("cap", 0.3), ("hat", 0.3)]
+    seen = rows(
+        *((*pair, "detector") for pair in pairs), ("vase", 0.2, "clip"), ("bat", 0.4, "detector")
+    )
+    kept = surest(seen, 0.2, by="source")
+    assert kept["label"].tolist() == ["vase", "cat", "bat", "cap"]
+    assert kept["probability"].tolist() == [0.2, 0.6, 0.4, 0.3]
+    assert surest(seen[:1], 0.2, by="source").empty

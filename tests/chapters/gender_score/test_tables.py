@@ -56,7 +56,7 @@ def test_ratios_and_their_intervals():
 
 def test_distances_by_hand():
     """Images: bat twice, pan, cup; xyz has no vector. man (.8·2)/4, woman (.6·2+.8)/4, person 1.6/4."""
-    row = distances(LABELS, [VECTORS], "tiny")["distances"].iloc[0]
+    row = distances(LABELS, [VECTORS], "tiny")[0].iloc[0]
     assert row[["model", "dataset"]].tolist() == ["hand", "tiny"]
     assert row[["person", "man", "woman"]].tolist() == pytest.approx([0.4, 0.4, 0.5])
     assert row["to_m"] == pytest.approx(0.4 / 0.9)
@@ -65,7 +65,7 @@ def test_distances_by_hand():
 
 
 def test_nearest_objects_by_hand():
-    found = distances(LABELS, [VECTORS], "tiny")["nearest"].set_index(["gender", "order"])
+    found = distances(LABELS, [VECTORS], "tiny")[1].set_index(["gender", "order"])
     assert found.loc[[("man", "images")], "object"].tolist() == ["bat"]
     assert found.loc[[("woman", "cosine")], "object"].tolist() == ["pan"]
     assert found.loc[[("person", "images")], ["object", "rank", "images"]].values.tolist() == [

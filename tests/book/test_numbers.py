@@ -1,25 +1,38 @@
-"""Values of the book's pages: each page names what there is, and all there is gets named."""
+"""Numbers of the book's pages: each page names what there is, and all there is gets named."""
 
 import html
 import re
 from functools import partial
+from unittest import mock
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
 
+import relic.page
 from relic import paths
-from relic.book import book, values
+from relic.book import book
+from relic.numbers import GIVEN
 from relic.records import evidence, runs
 from relic.records.runs import UNCHANGED, read_recorded
 
 KNOWN = {"claim2": {"gender": {"word": "supported", "number": "1.4"}}, "cost": {"hours": "7"}}
 
 
+def numbers(executed) -> dict:
+    """What the notebook of numbers gives."""
+    shown = mock.Mock()
+    with mock.patch.object(relic.page, "display", shown):
+        executed(book.NUMBERS, "page.provenance")
+    raw = [call.args[0] for call in shown.call_args_list if call.kwargs.get("raw")]
+    return {group: values for each in raw for group, values in each[GIVEN].items()}
+
+
 @pytest.fixture(scope="module")
-def computed():
-    return values.values()
+def computed(executed):
+    return numbers(executed)
 
 
 def flat(tree: dict, before: str = "") -> dict[str, object]:
@@ -44,7 +57,7 @@ def test_every_page_of_the_book_names_what_there_is_and_all_of_it(computed):
         if page.name != "status.md"
     ]
     shown, there = set().union(*pages), set(flat(computed))
-    assert shown - there == set()
+    assert shown - there == {f"about.{name}" for name in ("version", "date", "repository", "doi")}
     assert {".".join(name.split(".")[:2]) for name in there - shown} <= {
         ".".join(name.split(".")[:2]) for name in shown
     }, "values that no page names"
@@ -59,18 +72,23 @@ def test_every_value_is_text_without_a_hole(computed):
         assert not re.search(r"\bnan\b|\bNone\b|<NA>|(?<!\w)-\d", html.unescape(shown)), key
 
 
-def test_values_reach_the_configuration(tmp_path, monkeypatch):
-    (tmp_path / "_config.yml").write_text(
-        "title: x\nparse: {myst_enable_extensions: [substitution]}"
+def test_numbers_reach_the_configuration(tmp_path):
+    cell = nbformat.v4.new_code_cell(
+        outputs=[
+            nbformat.v4.new_output("display_data", {"text/html": "<p>seen</p>"}),
+            nbformat.v4.new_output("display_data", {GIVEN: KNOWN}),
+        ]
     )
-    monkeypatch.setattr(values, "values", lambda: KNOWN)
-    (tmp_path / "index.md").write_text("# Nothing named")
-    book.fill(tmp_path)
-    assert "myst_substitutions" not in (tmp_path / "_config.yml").read_text()
-    (tmp_path / "index.md").write_text("{{ cost.hours }} {{ claim2.gender.number }}")
-    book.fill(tmp_path)
-    parse = yaml.safe_load((tmp_path / "_config.yml").read_text())["parse"]
-    assert parse == {"myst_enable_extensions": ["substitution"], "myst_substitutions": KNOWN}
+    page = nbformat.v4.new_notebook(cells=[cell, nbformat.v4.new_markdown_cell("text")])
+    assert book.given(page) == KNOWN
+    assert [list(o["data"]) for o in page["cells"][0]["outputs"]] == [["text/html"]]
+    config = tmp_path / "_config.yml"
+    config.write_text("title: x\nparse: {myst_enable_extensions: [substitution]}")
+    book.fill(tmp_path, KNOWN)
+    parse = yaml.safe_load(config.read_text())["parse"]
+    assert parse["myst_enable_extensions"] == ["substitution"]
+    assert KNOWN.items() <= parse["myst_substitutions"].items()
+    assert parse["myst_substitutions"]["about"]["version"] == relic.__version__
 
 
 # -- a rebuild beside the record ------------------------------------------------------------------
@@ -81,7 +99,7 @@ def test_own_runs_beside_recorded_ones():
     own = known.assign(score=known["score"] + [0.0, -0.5, 0.25])
     own.loc[own.index[0], "fingerprint"] = "other"
     other = own.assign(seed=-1)
-    table = values.beside_record(pd.concat([own, other]), known)
+    table = book.beside_record(pd.concat([own, other]), known)
     assert table["runs"].sum() == 3
     assert table["on the same captions"].sum() == 2
     assert table["largest difference"].max() == pytest.approx(0.5)
@@ -90,7 +108,7 @@ def test_own_runs_beside_recorded_ones():
 
 def test_no_own_runs(tmp_path, monkeypatch):
     monkeypatch.setenv(paths.RUNS_SETTING, str(tmp_path))
-    assert values.rebuilt() == ""
+    assert book.rebuilt() == ""
 
 
 # -- a changed record -----------------------------------------------------------------------------
@@ -103,7 +121,7 @@ def forget() -> None:
 
 
 @pytest.mark.slow
-def test_every_estimate_on_the_first_pages_follows_the_record(computed, monkeypatch):
+def test_every_estimate_on_the_first_pages_follows_the_record(computed, executed, monkeypatch):
     """Numbers of index and found are computed: another record gives other ones."""
     shaken = np.random.default_rng(0)
 
@@ -119,14 +137,14 @@ def test_every_estimate_on_the_first_pages_follows_the_record(computed, monkeypa
     changed = []
     for _ in range(2):  # one digit may come out the same by chance, hardly twice
         forget()
-        changed.append(flat(values.values()))
+        changed.append(flat(numbers(executed)))
     forget()
     before = flat(computed)
     pages = [(paths.BOOK / name).read_text(encoding="utf-8") for name in ("index.md", "found.md")]
     estimates = {
         key
         for page in pages
-        for key in named(page)
+        for key in named(page) & set(before)
         if re.search(r"\d\.\d|\d %", before[key]) and not key.startswith(("papers.", "landing."))
     }
     assert len(estimates) > 30

@@ -1,1 +1,0 @@
-"""Is LIC right? Studies on corpora whose true LIC is known."""
