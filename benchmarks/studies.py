@@ -8,7 +8,7 @@ from tqdm import tqdm
 from benchmarks import bias, intervals
 from relic.chapters import learning
 from relic.chapters.calibration import FIFTHS, Setting
-from relic.data.captioners import captioner_files
+from relic.data.captioners import captioners_of
 from relic.errors import RelicError
 from relic.measure import inputs
 from relic.records.tables import home, read_table, write_record
@@ -29,7 +29,7 @@ def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = ""
     if min(corpora, images) < 0:
         raise RelicError(f"corpora {corpora}, images {images}", expected="whole numbers from 0")
     synthetic = bias.wanted(corpora, images, classifier)
-    captioners = {about["name"]: key for key, about in captioner_files().items()}
+    captioners = {about["name"]: key for key, about in captioners_of().items()}
     fifths = product(ATTRIBUTES, captioners.values(), range(corpora or intervals.PARTITIONS))
     sized = [(*which, key) for which, key in product(SIZES, captioners.values())]
     changed = (["attribute", "captioner"], product(ATTRIBUTES, captioners.values()))

@@ -12,7 +12,7 @@ import pandas as pd
 from relic import paths
 from relic.data.attribute import known_attributes
 from relic.data.corpus import Corpus
-from relic.data.load import corpus_choice, real_directory
+from relic.data.load import corpus_choice, data_directory
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
 
@@ -77,7 +77,7 @@ def example_files(
 
 def tutorial_files() -> dict:
     """The same for the tutorial's audit under RELIC_DATA; empty where a file is missing."""
-    place = real_directory()
+    place = data_directory()
     if not all((place / file).is_file() for file in (*CAPTIONERS.values(), LABELS, HUMAN)):
         return {}
     captions = [f"{name}={place / file}" for name, file in CAPTIONERS.items()]

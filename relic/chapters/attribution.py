@@ -20,10 +20,10 @@ from relic.chapters.gradients import OUTPUTS, REFERENCE, STEPS, attribute
 from relic.data.captioners import display_names
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
-from relic.measure.runs import Run, fit
+from relic.measure.runs import Run, describe, fit
 from relic.numbers import number
 from relic.records.runs import OWN, TEXT
-from relic.records.serve import AnyCorpus, described, match
+from relic.records.serve import AnyCorpus, match
 from relic.records.tables import RECORDED, home, read_table, write_record
 from relic.whole import write_whole
 
@@ -92,7 +92,7 @@ def attributions(
         most = 2 * min(corpus.label_counts(corpus.covered).values())
         how = {"size": min(SMALL, most), "recipe": BRIEF[classifier]}
     wanted = [
-        described(corpus, captioner, classifier=classifier, seed=seed, **how)
+        describe(corpus, captioner, classifier=classifier, seed=seed, **how)
         for captioner, seed in product(captioners, seeds)
     ]
     known = recorded("scores")

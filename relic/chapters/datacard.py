@@ -43,7 +43,7 @@ def depth_counts(corpus: Corpus) -> pd.DataFrame:
 def human_sources(corpus: Corpus) -> pd.DataFrame:
     """Images by the file that their human captions come from."""
     images = corpus.human.drop_duplicates("image_id")["source"].value_counts()
-    if not corpus.complete:
+    if len(corpus.covered) < len(corpus.labels):
         images["none"] = len(corpus.labels) - len(corpus.covered)
     return images.rename_axis("from").rename("images").reset_index()
 

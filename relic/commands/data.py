@@ -9,7 +9,6 @@ from typer import Argument, Option
 
 from relic import paths
 from relic.commands.options import AttributeOption, CaptionerOption, CorpusOption, ImagesOption
-from relic.errors import RelicError
 
 app = typer.Typer(help="The real captions: get them, check them.", no_args_is_help=True)
 
@@ -63,9 +62,6 @@ def check(
     """
     from relic.data.check import check as check_files
 
-    directory = directory or paths.real_data()
-    if directory is None:
-        raise RelicError("no directory given, RELIC_DATA is not set", mend="relic data check DIR")
     report = check_files(directory)
     print(json.dumps(report, default=vars, indent=1) if as_json else as_text(report))
     raise typer.Exit(0 if report.usable else 1)

@@ -45,7 +45,7 @@ def sweep(
     grid_name: Annotated[str, Option("--grid", help="A grid of results/grid.yml instead.")] = "",
     corpus: options.CorpusOption = "auto",
     corpus_images: options.ImagesOption = 4000,
-    workers: Annotated[int, Option(help="Processes on this machine, one thread each.")] = 1,
+    workers: Annotated[int, Option(min=1, help="Processes here, one thread each.")] = 1,
     scheduler: Annotated[str, Option(metavar="tcp://...", help="A Dask scheduler.")] = "",
     again: Annotated[bool, Option("--again", help="Also what results/ has recorded.")] = False,
     store: options.StoreOption = None,
@@ -60,10 +60,6 @@ def sweep(
     from relic.records.grid import grid_runs
     from relic.records.runs import read_recorded
 
-    if workers < 1:
-        raise RelicError(f"--workers {workers}", expected="at least 1")
-    if side not in ("model", "human", "both"):
-        raise RelicError(f"--side {side}", expected="model, human or both")
     if grid_name:
         load = cache(lambda name, attribute: load_corpus(attribute, name))
         runs = grid_runs(load, grid_name)

@@ -21,9 +21,7 @@ class Attribute(BaseModel):
     name: str
     field: str = "label"  # the field that holds the label in upstream's files
     classes: tuple[str, str]
-    ratio: float = (
-        1.0  # images of class 1 for one of class 0 in the papers' data; 1 where not known
-    )
+    ratio: float = 1.0  # images of class 1 for one of class 0 in the papers' data, where known
     mask_token: str
     masked_words: frozenset[str]
     tokenizer: str = TREEBANK  # English; `words`, `spaces` or `spacy:de` for another language
@@ -47,10 +45,6 @@ class Attribute(BaseModel):
         """Split the YAML file's lines of words, in lower case as captions are read; one may stand alone."""
         lines = [lines] if isinstance(lines, str) else lines
         return frozenset(word for line in lines for word in str(line).lower().split())
-
-    def class_index(self, label: str) -> int | None:
-        """0 or 1, or None for a label such as `Unsure` that is dropped."""
-        return self.classes.index(label) if label in self.classes else None
 
 
 def known_attributes() -> list[str]:

@@ -47,19 +47,14 @@ def _sound(about) -> bool:
     return known and bool(about.get("images")) == bool(about.get("file"))
 
 
-def captioner_files() -> dict[str, dict]:
-    """The papers' captioners: name, files by attribute and caption set, age column."""
-    return {key: about for key, about in registry().items() if "images" not in about}
-
-
 def image_sets() -> list[str]:
     """Names of the images that further captioners have captions of."""
     return list(dict.fromkeys(a["images"] for a in registry().values() if "images" in a))
 
 
-def captioners_of(images: str) -> dict[str, dict]:
-    """The further captioners of these images, by key."""
-    return {key: about for key, about in registry().items() if about.get("images") == images}
+def captioners_of(images: str = "") -> dict[str, dict]:
+    """The further captioners of these images, by key; by default the papers', which have them all."""
+    return {key: about for key, about in registry().items() if about.get("images", "") == images}
 
 
 def corpus_name(images: str = "") -> str:

@@ -3,18 +3,11 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+from relic.data import load
 from relic.data.attribute import known_attributes
-from relic.data.captioners import captioner_files
+from relic.data.captioners import captioners_of
 from relic.data.corpus import HUMAN_CAPTIONS
 from relic.data.fetch import present
-from relic.data.load import (
-    PARTS,
-    coco_files,
-    data_directory,
-    directory_fingerprint,
-    load_real,
-    read_coco,
-)
 from relic.data.pickles import manifest
 from relic.errors import RelicError
 
@@ -38,29 +31,31 @@ DISABLES = {  # what an absent file or directory costs, by the beginning of its 
 }
 
 
-def check(directory: Path) -> SimpleNamespace:
+def check(directory: Path | None) -> SimpleNamespace:
     """Read everything once and compare it with upstream's manifest and the papers' counts.
 
     `missing`: path and what its absence disables; `modified`: files with other bytes than upstream's;
     `coco`: images with captions by annotation file; `usable`: some attribute, and no broken file.
     """
-    directory, files = data_directory(directory), manifest().set_index("local")["git_blob_sha1"]
-    here = [(directory / name).is_file() for name in files.index]
-    absent = [name for name, there in zip(files.index, here, strict=True) if not there]
-    absent += [part for part in PARTS[3:] if not (directory / part).is_dir()]
+    directory = load.data_directory(directory)
+    hashes = manifest().set_index("local")["git_blob_sha1"]
+    absent = [name for name in hashes.index if not (directory / name).is_file()]
+    here = hashes.drop(absent)
+    absent += [part for part in load.PARTS[3:] if not (directory / part).is_dir()]
+    costs = {n: next(cost for s, cost in DISABLES.items() if n.startswith(s)) for n in absent}
     attributes = [_attribute(directory, name) for name in known_attributes()]
     errors, coco = [a.error for a in attributes if a.error], {}
-    for file in coco_files(directory):
+    for file in load.coco_files(directory):
         try:
-            coco[file.name] = len(read_coco(file))
+            coco[file.name] = len(load.read_coco(file))
         except RelicError as error:
             errors.append(str(error))
     return SimpleNamespace(
         directory=str(directory),
-        fingerprint=directory_fingerprint(directory),
+        fingerprint=load.directory_fingerprint(directory),
         attributes=attributes,
-        missing=[{"path": name, "disables": disabled(name)} for name in absent],
-        modified=[n for n, sha1 in files[here].items() if present(directory / n) != sha1],
+        missing=[{"path": name, "disables": cost} for name, cost in costs.items()],
+        modified=[n for n, sha1 in here.items() if present(directory / n) != sha1],
         coco=coco,
         errors=list(dict.fromkeys(errors)),
         usable=any(a.images for a in attributes) and not errors,
@@ -69,12 +64,12 @@ def check(directory: Path) -> SimpleNamespace:
 
 def _attribute(directory: Path, name: str) -> SimpleNamespace:
     """One attribute: images, labels beside the papers', human captions, captioners."""
-    known = [files["name"] for files in captioner_files().values() if name in files]
+    known = [files["name"] for files in captioners_of().values() if name in files]
     report = {"attribute": name, "images": 0, "labels": {}, "expected": EXPECTED[name], "error": ""}
     report |= {"with_human_captions": 0, "with_human_captions_by_label": {}}
     report |= {"with_fewer_than_five": 0, "captioners": [], "missing_captioners": known}
     try:
-        corpus = load_real(directory, name)
+        corpus = load.load_real(directory, name)
         found = [corpus.display_names[key] for key in corpus.captioners]
         report |= {"images": len(corpus.labels), "labels": corpus.label_counts()}
         report["with_human_captions"] = len(corpus.covered)
@@ -85,8 +80,3 @@ def _attribute(directory: Path, name: str) -> SimpleNamespace:
         absent = error.found.endswith(f"labelled with {name}")
         report["error"] = "" if absent else str(error)
     return SimpleNamespace(**report)
-
-
-def disabled(path: str) -> str:
-    """What the absence of a file or directory costs."""
-    return next(text for start, text in DISABLES.items() if path.startswith(start))

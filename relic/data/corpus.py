@@ -98,15 +98,11 @@ class Corpus:
     @property
     def coverage(self) -> str:
         """How far human captions reach, in words; part of every table's caption."""
-        part = "all" if self.complete else f"{len(self.covered):,} of"
+        covered = len(self.covered)
+        part = "all" if covered == len(self.labels) else f"{covered:,} of"
         thin = int((self.depth < self.depth.max()).sum())
         fewer = f" ({thin:,} with fewer than {self.depth.max()} of their own)" if thin else ""
         return f"human captions for {part} {len(self.labels):,} images{fewer}"
-
-    @property
-    def complete(self) -> bool:
-        """Do human captions cover every labelled image?"""
-        return len(self.covered) == len(self.labels)
 
     def label_counts(self, images: pd.Index | None = None) -> dict[str, int]:
         """Images per class name, among `images` or all."""

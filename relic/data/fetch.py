@@ -6,8 +6,8 @@ The largest has 3.4 MB: each is asked for whole, and a fetch that broke off goes
 import errno
 import shlex
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 import requests
@@ -28,21 +28,11 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}  # no other file can be written
 NETWORK, DISK = "cannot be reached", "the disk is full"  # what stops a fetch
 
 
-@dataclass
-class FetchReport:
-    """What became of each file, named by its path in the directory."""
+class Fetched(NamedTuple):
+    """Every file, named by its path in the directory."""
 
-    downloaded: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
-    failed: list[tuple[str, str]] = field(default_factory=list)  # (file, reason)
-
-
-class FetchError(RelicError):
-    """A fetch that did not get every file; `report` says which it got."""
-
-    def __init__(self, found: str, report: FetchReport, **hints: str):
-        super().__init__(found, **hints)
-        self.report = report
+    downloaded: list[str]
+    kept: list[str]
 
 
 def present(path: Path) -> str | None:
@@ -67,18 +57,14 @@ class _Source:
         for attempt in range(TRIES):
             time.sleep(BACKOFF * 2 ** (attempt - 1) if attempt else 0)
             try:
-                content = self._request(row)
-                break
+                return self._request(row)
             except requests.RequestException as error:
                 lost, cause = error, error.args[0] if error.args else None
+            # no address, or nobody to connect to
             no_host = isinstance(lost, ValueError) or isinstance(cause, MaxRetryError)
-            if no_host and not self.answered:  # no address, or nobody to connect to
-                raise ConnectionError(lost)
-        else:
-            raise (ValueError if self.answered and not no_host else ConnectionError)(lost)
-        if (found := git_blob_sha1(content)) != row.git_blob_sha1:
-            raise ValueError(f"the server sent {len(content)} other bytes: {_hashes(row, found)}")
-        return content
+            if no_host and not self.answered:
+                break
+        raise (ConnectionError if no_host or not self.answered else ValueError)(lost)
 
     def _request(self, row) -> bytes:
         with self.session.get(f"{self.base}/{row.path}", stream=True, timeout=TIMEOUTS) as answer:
@@ -93,6 +79,8 @@ class _Source:
         untold = "Content-Length" not in answer.headers and pd.notna(row.bytes)
         if untold and len(content) < row.bytes:
             raise requests.ConnectionError(f"lost after {len(content)} of {row.bytes} bytes")
+        if (found := git_blob_sha1(content)) != row.git_blob_sha1:
+            raise ValueError(f"the server sent {len(content)} other bytes: {_hashes(row, found)}")
         return content
 
 
@@ -117,42 +105,41 @@ def _mend(directory: Path, stopped: str, differing: int, failed: int) -> str:
     return "; ".join(mends)
 
 
-def fetch(directory: str | Path, base: str = UPSTREAM, *, replace: bool = False) -> FetchReport:
+def fetch(directory: str | Path, base: str = UPSTREAM, *, replace: bool = False) -> Fetched:
     """Bring every file of the manifest into `directory`; keep those that are already right."""
-    directory, source, report = Path(directory).expanduser(), _Source(base), FetchReport()
-    files, missing, stopped = manifest(), [], ""
+    directory, source, fetched = Path(directory).expanduser(), _Source(base), Fetched([], [])
+    files, missing, failed, stopped = manifest(), [], {}, ""
     another = "relic data fetch DIR, where DIR is a directory you may write to"
     check_writable(directory, f"cannot write into {directory}", mend=another)
     for row in files.itertuples():
         found = present(directory / row.local)
         if found == row.git_blob_sha1:
-            report.kept.append(row.local)
+            fetched.kept.append(row.local)
         elif found is None or replace:
             missing.append(row)
         else:
-            report.failed.append((row.local, f"present and untouched: {_hashes(row, found)}"))
-    differing = len(report.failed)
+            failed[row.local] = f"present and untouched: {_hashes(row, found)}"
+    differing = len(failed)
     with source.session:
         for row in tqdm(missing, unit="file", disable=None):  # shown on a terminal only
             try:
                 write_whole(directory / row.local, source.content(row))
-                report.downloaded.append(row.local)
+                fetched.downloaded.append(row.local)
             except (ValueError, ConnectionError) as error:
-                report.failed.append((row.local, str(error)))
+                failed[row.local] = str(error)
                 stopped = NETWORK if isinstance(error, ConnectionError) else ""
             except OSError as error:
-                report.failed.append((row.local, f"cannot be written: {error.strerror}"))
+                failed[row.local] = f"cannot be written: {error.strerror}"
                 stopped = DISK if error.errno in FULL else ""
             if stopped:
                 break
-    if report.failed:
-        lacking = len(files) - len(report.kept) - len(report.downloaded)
+    if failed:
+        lacking = len(files) - len(fetched.kept) - len(fetched.downloaded)
         why = {NETWORK: f"{base} {NETWORK}: ", DISK: f"{DISK}: ", "": ""}[stopped]
-        listed = "".join(f"\n    {file}: {reason}" for file, reason in report.failed)
-        raise FetchError(
+        listed = "".join(f"\n    {file}: {reason}" for file, reason in failed.items())
+        raise RelicError(
             f"{why}{lacking} of {len(files)} files were not fetched{listed}",
-            report,
             expected="each file with the git_blob_sha1 that upstream's manifest lists",
-            mend=_mend(directory, stopped, differing, len(report.failed)),
+            mend=_mend(directory, stopped, differing, len(failed)),
         )
-    return report
+    return fetched

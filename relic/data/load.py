@@ -12,13 +12,7 @@ import pandas as pd
 
 from relic import paths
 from relic.data.attribute import Attribute, load_attribute
-from relic.data.captioners import (
-    captioner_files,
-    captioners_of,
-    corpus_name,
-    display_names,
-    image_sets,
-)
+from relic.data.captioners import captioners_of, corpus_name, display_names, image_sets
 from relic.data.corpus import HUMAN_CAPTIONS, PADDING, UNKNOWN, Corpus, is_image_id, is_text
 from relic.data.pickles import MEND, read_pickle
 from relic.data.planted import planted_corpus
@@ -60,20 +54,15 @@ def load_corpus(
     chosen = corpus_choice(corpus)
     if chosen == "embedded":
         return planted_corpus(attribute, images=images, seed=seed)
-    return load_real(real_directory(), attribute, "" if chosen == "real" else chosen)
+    return load_real(data_directory(), attribute, "" if chosen == "real" else chosen)
 
 
-def real_directory() -> Path:
-    """The directory that RELIC_DATA names."""
-    directory = paths.real_data()
+def data_directory(directory: str | Path | None = None) -> Path:
+    """A directory of captions, by default the one that RELIC_DATA names."""
+    directory = directory or paths.real_data()
     if directory is None:
         found = "the real captions are asked for, but RELIC_DATA is not set"
         raise RelicError(found, expected="a directory of captions in upstream's layout", mend=GET)
-    return directory
-
-
-def data_directory(directory: str | Path) -> Path:
-    """The directory, if it is one."""
     directory = Path(directory).expanduser()
     if directory.is_dir():
         return directory
@@ -91,7 +80,7 @@ def load_real(directory: Path, attribute: str, images: str = "") -> Corpus:
     """
     directory, about = data_directory(directory), load_attribute(attribute)
     labels: dict[int, int] = {}
-    frames = list(_frames(directory, about, labels))
+    frames = list(_labelled(directory, about, labels))
     if not frames:
         raise RelicError(f"{directory} has no captions labelled with {about.name}", **LAYOUT)
     series = _series(labels, about)
@@ -120,7 +109,7 @@ def load_real(directory: Path, attribute: str, images: str = "") -> Corpus:
 def labels_of(directory: Path, about: Attribute) -> pd.Series:
     """Classes by image id, from the first of the captioners' files that is there."""
     labels: dict[int, int] = {}
-    if next(_frames(directory, about, labels), None) is None:
+    if next(_labelled(directory, about, labels), None) is None:
         raise RelicError(f"{directory} has no labels of {about.name}", **LAYOUT)
     return _series(labels, about)
 
@@ -130,11 +119,25 @@ def _series(labels: dict[int, int], about: Attribute) -> pd.Series:
     return series.set_axis(series.index.astype("int64").rename("image_id"))
 
 
-def _frames(directory: Path, about: Attribute, labels: dict[int, int]) -> Iterator[pd.DataFrame]:
-    """The captions of each captioner and caption set that is there; their labels are added to `labels`."""
+def _labelled(directory: Path, about: Attribute, labels: dict[int, int]) -> Iterator[pd.DataFrame]:
+    """The captions of each captioner and caption set that is there, of images of the two classes.
+
+    Their classes are added to `labels`.
+    """
     for captioner, caption_set, name, column in _files(about.name):
-        if (directory / name).exists():
-            captions = _labelled_captions(directory / name, about, column, labels)
+        file, captions = directory / name, {}
+        fields = {"img_id": is_image_id, about.field: is_text, column: is_text}
+        rows = rows_of(file, read_pickle(file), fields) if file.exists() else ()
+        for number, (image_id, label, caption) in enumerate(rows):
+            if label not in about.classes:  # as `Unsure`
+                continue
+            if image_id in captions:
+                raise bad_row(file, number, f"image {image_id} a second time", "one row an image")
+            value = about.classes.index(label)
+            if labels.setdefault(image_id, value) != value:
+                raise bad_row(file, number, f"image {image_id} has another label here", "one label")
+            captions[image_id] = caption
+        if captions:
             yield _frame(captions, captioner, caption_set)
 
 
@@ -172,30 +175,12 @@ def _further(directory: Path, images: str, labels: pd.Series) -> dict[str, dict[
 
 def _files(attribute: str) -> Iterator[tuple[str, str, str, str]]:
     """Captioner, caption set, file and the column of its captions there; age has one file for all."""
-    for captioner, files in captioner_files().items():
+    for captioner, files in captioners_of().items():
         if attribute == "age" and "age" in files:
             yield captioner, "standard", AGE_FILE, files["age"]
         elif attribute != "age":
             for caption_set, name in files.get(attribute, {}).items():
                 yield captioner, caption_set, f"bias_data/{name}", "pred"
-
-
-def _labelled_captions(
-    file: Path, about: Attribute, column: str, labels: dict[int, int]
-) -> dict[int, str]:
-    """Captions of the images whose label is one of the two classes; adds their labels to `labels`."""
-    captions: dict[int, str] = {}
-    fields = {"img_id": is_image_id, about.field: is_text, column: is_text}
-    for number, row in enumerate(rows_of(file, read_pickle(file), fields)):
-        image_id, label = row[0], about.class_index(row[1])
-        if label is None:
-            continue
-        if image_id in captions:
-            raise bad_row(file, number, f"image {image_id} a second time", "one row an image")
-        if labels.setdefault(image_id, label) != label:
-            raise bad_row(file, number, f"image {image_id} has another label here", "one label")
-        captions[image_id] = row[2]
-    return captions
 
 
 def read_vocabularies(directory: Path, captioners: list[str]) -> dict[str, tuple[str, ...]]:

@@ -14,7 +14,7 @@ import pandas as pd
 from relic.data.attribute import load_attribute
 from relic.data.captioners import display_names, in_order
 from relic.errors import RelicError
-from relic.judge.stats import Estimate, Interval, estimate, from_spread, ratio_bootstrap, shared
+from relic.judge.stats import Estimate, Interval, estimate, from_spread, interval, resampled, shared
 from relic.measure.classifiers.base import RECIPES
 
 ALL, UNSEEN, AS_WRITTEN = "all", "unseen", "unseen as written"
@@ -31,9 +31,7 @@ def lic_table(runs, *, of: str = "score", seen: str = ALL) -> pd.DataFrame:
     score is subtracted. A seed that has only one side is left out of the difference.
     """
     if of not in SCORES or seen not in SEEN or (of != "score" and seen != ALL):
-        expected = (
-            f"{SCORES}, {tuple(SEEN)}; of unseen captions only the score is recorded by image"
-        )
+        expected = f"{SCORES}, {tuple(SEEN)}; of unseen captions only the score"
         raise RelicError(f"of {of!r}, seen {seen!r}", expected=expected)
     frame = getattr(runs, "frame", runs)
     frame = frame.assign(classifier=labelled(frame), seen=seen)
@@ -49,7 +47,7 @@ def lic_table(runs, *, of: str = "score", seen: str = ALL) -> pd.DataFrame:
     human = frame[frame["side"] == "human"]
     listed = human.groupby(keys)["caption_index"].agg(lambda k: ", ".join(map(str, sorted(set(k)))))
     both = model.join(data, how="inner").join(listed.rename("human")).reset_index()
-    both["captioner"] = _named(runs, both["captioner"])
+    both["captioner"] = both["captioner"].replace(getattr(runs, "names", display_names()))
     return both.assign(lic=both["lic_model"] - both["lic_data"])[COLUMNS]
 
 
@@ -62,12 +60,6 @@ def _matched(frame: pd.DataFrame, outcomes: pd.DataFrame, keys: list[str], colum
     human = human.groupby([*keys, "key"])["score"].mean()  # each human caption counts alike
     model = model.groupby(keys, sort=False)["score"].agg(lic_model="mean", n_test="size")
     return model, human.groupby(keys).mean().rename("lic_data")
-
-
-def _named(runs, keys: pd.Series) -> pd.Series:
-    """Captioners by the names that their runs give them: the papers' by default."""
-    names = getattr(runs, "names", display_names())
-    return keys.map(lambda key: names.get(key, key))
 
 
 def image_intervals(runs) -> dict[str, Interval]:
@@ -83,11 +75,10 @@ def image_intervals(runs) -> dict[str, Interval]:
     keys = ["image_id", "captioner", "side"]
     scores = runs.outcomes.merge(kept, on="key").groupby(keys)["score"]
     wide = scores.agg(["sum", "count"]).unstack(keys[1:], fill_value=0)
-    columns, names = wide["sum"].columns, list(kept["captioner"].unique())
-    sign = {"model": 1, "human": -1}
-    signs = [[(each == name) * sign[side] for each, side in columns] for name in names]
     sums, counts = (wide[name].to_numpy("float32") for name in ("sum", "count"))
-    return dict(zip(names, ratio_bootstrap(sums, counts, np.array(signs)), strict=True))
+    means = pd.DataFrame(resampled(sums, counts), columns=wide["sum"].columns)
+    model, human = (means.xs(side, axis=1, level="side") for side in ("model", "human"))
+    return {name: interval(model[name] - human[name]) for name in kept["captioner"].unique()}
 
 
 def model_table(runs, *, seen: str = ALL) -> pd.DataFrame:
@@ -98,7 +89,7 @@ def model_table(runs, *, seen: str = ALL) -> pd.DataFrame:
     score, counted = (f"{subset}_score", f"n_{subset}") if subset else ("score", "n_test")
     scores = {"lic_model": frame[score], "n_test": frame[counted]}
     frame = frame.assign(classifier=labelled(frame), seen=seen, **scores)
-    frame["captioner"] = _named(runs, frame["captioner"])
+    frame["captioner"] = frame["captioner"].replace(getattr(runs, "names", display_names()))
     return frame[[*KIND, "captioner", "seed", "lic_model", "n_test"]]
 
 
@@ -114,10 +105,8 @@ def intervals(lic: pd.DataFrame, quantity: str = "lic") -> pd.DataFrame:
             own, (mean, low, high) = part[part["captioner"] == name], by_captioner[name].interval()
             means = {c: own[c].mean() for c in ("lic_model", "lic_data", "lic") if c in own}
             row = dict(zip(KIND, kind, strict=True)) | {"captioner": name} | means
-            row |= {quantity: mean, "low": low, "high": high}
-            rows.append(
-                row | {"seeds": by_captioner[name].n, "n_test": round(own["n_test"].mean())}
-            )
+            row |= {quantity: mean, "low": low, "high": high, "seeds": by_captioner[name].n}
+            rows.append(row | {"n_test": round(own["n_test"].mean())})
     return pd.DataFrame(rows)
 
 

@@ -9,6 +9,7 @@ all of the rarer class and draws the larger one anew. `shared` is what `relic ca
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -168,18 +169,14 @@ def interval(values: np.ndarray) -> Interval:
     return Interval(float(values[0]), float(low), float(high))
 
 
-def ratio_bootstrap(sums: np.ndarray, counts: np.ndarray, signs: np.ndarray) -> list[Interval]:
-    """Percentile intervals over images of signed sums of means: `Σ sign · Σw·sum / Σw·count`.
+def resampled(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Means by column, `Σw·sum / Σw·count`: over all images first, then over each resample of them.
 
-    `sums` and `counts`: images by mean; `signs`: one row a wanted sum. An image keeps all its scores
-    (of several seeds) when it is drawn: images, not scores, are sampled (cluster bootstrap).
+    `sums` and `counts`: images by column. An image keeps all its scores (of several seeds) when it is
+    drawn: images, not scores, are sampled (cluster bootstrap).
     """
     rng, n = np.random.default_rng(0), len(sums)
-    signs = np.atleast_2d(np.asarray(signs, dtype=float))
-
-    def value(weights: np.ndarray) -> np.ndarray:
-        return (weights @ sums / (weights @ counts)) @ signs.T
-
     some = 250  # draws at a time: an audit may have many images
-    drawn = [value(image_draws(n, some, rng)[1:]) for _ in range(DRAWS // some)]
-    return [interval(each) for each in np.concatenate([value(np.ones((1, n))), *drawn]).T]
+    drawn = (image_draws(n, some, rng)[1:] for _ in range(DRAWS // some))
+    means = [w @ sums / (w @ counts) for w in chain([np.ones((1, n))], drawn)]
+    return np.concatenate(means, dtype=float)

@@ -22,13 +22,7 @@ from scipy.special import expit
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.measure import inputs
-from relic.measure.classifiers.base import (
-    Classifier,
-    TextForm,
-    check_options,
-    classifier,
-    classifier_type,
-)
+from relic.measure.classifiers.base import Classifier, TextForm, classifier, kind_of
 from relic.measure.inputs import Reading
 from relic.measure.score import fit_temperature, lic_score, summary
 from relic.measure.splits import split
@@ -101,30 +95,30 @@ class Outcome:
     images: pd.DataFrame  # image_id, y, p, seen_raw, seen_masked
 
 
-def describe(corpus: Corpus, captioner: str, classifier: str, **options) -> Run:
-    """A complete description for a corpus, checked before anything is computed."""
-    run = complete(corpus.name, corpus.attribute.name, captioner, classifier, **options)
-    _check(run, corpus)
-    return replace(run, fingerprint=inputs.fingerprint(corpus, run.reading, run.split))
+def describe(corpus, captioner: str, classifier: str, **options) -> Run:
+    """A complete description for a corpus, checked before anything is computed.
 
-
-def complete(corpus: str, attribute: str, captioner: str, classifier: str, **options) -> Run:
-    """A description with its classifier's defaults, but for the fingerprint, which needs captions."""
+    Of a corpus that is no `Corpus`, because its captions are not here, without a fingerprint.
+    """
     unknown = sorted(set(options) - set(_DEFAULTS))
     if unknown:
         raise RelicError(f"unknown {', '.join(unknown)}", expected=", ".join(_DEFAULTS))
-    run = Run(corpus, attribute, captioner, classifier, **options)
-    kind, human = classifier_type(run.classifier), run.side == "human"
-    return replace(
+    run = Run(corpus.name, corpus.attribute.name, captioner, classifier, **options)
+    kind, human = kind_of(run.classifier), run.side == "human"
+    run = replace(
         run,
         vocabulary=(run.vocabulary or "captioner") if human else "",
         caption_index=run.caption_index if human else 0,
         caption_set="standard" if human else run.caption_set,
         recipe=run.recipe or kind.recipes[0],
         batching=run.batching or kind.batchings[0],
-        encoder=run.encoder or getattr(kind, "default_encoder", ""),
+        encoder=run.encoder or kind.encoder,
         code=f"{PIPELINE}.{kind.version}",
     )
+    if not isinstance(corpus, Corpus):
+        return run
+    _check(run, corpus)
+    return replace(run, fingerprint=inputs.fingerprint(corpus, run.reading, run.split))
 
 
 def _check(run: Run, corpus: Corpus) -> None:
@@ -132,7 +126,7 @@ def _check(run: Run, corpus: Corpus) -> None:
     if run.captioner not in corpus.captioners:
         known = ", ".join(corpus.captioners)
         raise RelicError(f"{where}: unknown captioner {run.captioner!r}", expected=known)
-    check_options(run.classifier, **run.options)
+    classifier(run.classifier, **run.options)  # refuses wrong options
     if run.side not in ("model", "human"):
         raise RelicError(f"side {run.side!r}", expected="model or human")
     if run.vocabulary not in ("", *inputs.VOCABULARIES):
@@ -156,7 +150,7 @@ def _classes(corpus: Corpus, run: Run) -> pd.Series:
 def prepare(corpus: Corpus, run: Run) -> Material:
     """Split, and mark what of the test side the training side holds already."""
     raw, groups = inputs.raw_captions(corpus, run.reading), None
-    form = classifier_type(run.classifier).text_form
+    form = kind_of(run.classifier).text_form
     masked = inputs.read_captions(corpus, run.reading, form)
     if run.split == "grouped":
         groups = inputs.read_captions(corpus, inputs.grouped_by(run.reading), TextForm())
@@ -165,14 +159,8 @@ def prepare(corpus: Corpus, run: Run) -> Material:
     at = [raw.index.get_indexer(side) for side in (sides.train, sides.test)]
     said, read = ([texts.to_numpy()[rows].tolist() for rows in at] for texts in (raw, masked))
     images = {"image_id": sides.test, "y": classes.loc[sides.test].to_numpy()}
-    images |= {"seen_raw": _held(*said), "seen_masked": _held(*read)}
+    images["seen_raw"], images["seen_masked"] = (pd.Index(t).isin(h) for h, t in (said, read))
     return Material(read[0], classes.loc[sides.train].to_numpy(), read[1], pd.DataFrame(images))
-
-
-def _held(train: list[str], test: list[str]) -> list[bool]:
-    """Whether training holds each test caption."""
-    known = set(train)
-    return [caption in known for caption in test]
 
 
 def fit(corpus: Corpus, run: Run) -> tuple[Classifier, Material]:
@@ -240,44 +228,40 @@ class Store:
 
     def get(self, run: Run) -> Outcome | None:
         """A finished run with its per-image outcomes, or None."""
-        file = self.file(run)
-        head = self._head(file)
-        if head is None:
-            return None
-        try:
-            payload = io.BytesIO(file.read_bytes()[-head["bytes"] :])
-            array = np.load(payload, allow_pickle=False)
-            images = pd.DataFrame({column: array[column] for column in COLUMNS})
-        except (OSError, ValueError, KeyError, IndexError) as error:
-            warnings.warn(f"{file} is ignored, it will be computed again: {error}", stacklevel=2)
-            return None
-        return Outcome(run, head["scores"], images)
+        found = self._read(self.file(run), images=True)
+        return Outcome(run, found["scores"], found["images"]) if found else None
 
     def missing(self, runs: Iterable[Run]) -> list[Run]:
         """Runs that are not finished yet, each once."""
-        return [run for run in dict.fromkeys(runs) if self._head(self.file(run)) is None]
+        return [run for run in dict.fromkeys(runs) if self._read(self.file(run)) is None]
 
     def frame(self, runs: Iterable[Run] | None = None) -> pd.DataFrame:
-        """Descriptions and scores of finished runs, one row each; all of them by default."""
+        """Descriptions, scores and keys of finished runs, one row each; all of them by default."""
         files = self.directory.glob("??/*.run") if runs is None else map(self.file, runs)
-        heads = filter(None, map(self._head, sorted(files)))
-        return pd.DataFrame([head["run"] | head["scores"] for head in heads])
+        found = {file.stem: self._read(file) for file in sorted(files)}
+        rows = [each["run"] | each["scores"] | {"key": key} for key, each in found.items() if each]
+        return pd.DataFrame(rows)
 
     @staticmethod
-    def _head(file: Path) -> dict | None:
-        """The first line of a whole file of ours; None, with a warning, for anything else."""
+    def _read(file: Path, images: bool = False) -> dict | None:
+        """The first line of a whole file of ours, and `images` if asked for.
+
+        None for a file that is not there and, with a warning, for anything else.
+        """
         try:
             with file.open("rb") as stream:
-                line = stream.readline()
-                size = os.fstat(stream.fileno()).st_size
-            head = json.loads(line)
-            if head["format"] != FORMAT or size != len(line) + head["bytes"]:
-                raise ValueError("cut short or of another format")
-            if Run(**head["run"]).key != file.stem:
-                raise ValueError("its description does not fit its name")
-            return head
+                line, size = stream.readline(), os.fstat(stream.fileno()).st_size
+                found = json.loads(line)
+                if found["format"] != FORMAT or size != len(line) + found["bytes"]:
+                    raise ValueError("cut short or of another format")
+                if Run(**found["run"]).key != file.stem:
+                    raise ValueError("its description does not fit its name")
+                if images:
+                    array = np.load(stream, allow_pickle=False)
+                    found["images"] = pd.DataFrame({column: array[column] for column in COLUMNS})
+            return found
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
             warnings.warn(f"{file} is ignored, it will be computed again: {error}", stacklevel=3)
             return None

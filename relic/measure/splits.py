@@ -21,7 +21,6 @@ POLICIES = {
 }
 PAPER_SEEDS = (0, 12, 100, 200, 300, 400, 456, 500, 789, 1234)
 TEST_SHARE, FOLDS = 0.1, 10
-LONG = 20_000  # rows above which popping from a plain list is slow
 FEWEST = 20  # images of a class below which a score means nothing
 
 
@@ -44,49 +43,25 @@ def split(
     if policy == "grouped":
         return Split(*map(np.asarray, _grouped(labels, seed, groups)))
     rows = labels if policy == "upstream" else labels.sort_index()
-    return _remembered(rows.index.to_numpy().tobytes(), rows.to_numpy("int8").tobytes(), seed)
+    return _popped(rows.index.to_numpy().tobytes(), rows.to_numpy("int8").tobytes(), seed)
 
 
-@lru_cache(maxsize=64)  # ten seeds, with labels true, permuted and flipped
-def _remembered(ids: bytes, classes: bytes, seed: int) -> Split:
-    """The split of the same images is the same for every caption set: computed once."""
-    labels = pd.Series(np.frombuffer(classes, "int8"), index=np.frombuffer(ids, "int64"))
-    return Split(*(np.asarray(side, dtype="int64") for side in _popped(labels, seed)))
-
-
-def _popped(labels: pd.Series, seed: int) -> list[list]:
+@lru_cache(maxsize=64)  # ten seeds, with labels true, permuted and flipped: alike for all captions
+def _popped(ids: bytes, classes: bytes, seed: int) -> Split:
     """As the papers' code: pop random rows of each class, train first, then shuffle.
 
     `random.Random(seed)` draws what the seeded global generator drew in the papers' code.
     """
-    rng = random.Random(seed)
-    classes = [labels.index[labels == value].tolist() for value in (0, 1)]
-    classes = [_Rows(rows) if len(rows) > LONG else rows for rows in classes]
-    test_size = round(len(classes[1]) * TEST_SHARE)
+    images, of_class = np.frombuffer(ids, "int64"), np.frombuffer(classes, "int8")
+    rng, left = random.Random(seed), [images[of_class == value].tolist() for value in (0, 1)]
+    test_size = round(len(left[1]) * TEST_SHARE)
     sides: list[list] = [[], []]
-    for side, size in zip(sides, (len(classes[1]) - test_size, test_size), strict=True):
-        for rows in classes:
+    for side, size in zip(sides, (len(left[1]) - test_size, test_size), strict=True):
+        for rows in left:
             side += [rows.pop(rng.randrange(len(rows))) for _ in range(size)]
     for side in sides:
         rng.shuffle(side)
-    return sides
-
-
-class _Rows:
-    """A list from which any row is popped in little time: of a million, a list moves half each time."""
-
-    def __init__(self, rows: list, block: int = 4096):
-        self.blocks = [rows[at : at + block] for at in range(0, len(rows), block)]
-        self.ends = np.cumsum([len(each) for each in self.blocks])
-
-    def __len__(self) -> int:
-        return int(self.ends[-1]) if len(self.ends) else 0
-
-    def pop(self, at: int):
-        """Remove the row number `at` and return it."""
-        number = int(np.searchsorted(self.ends, at, side="right"))
-        self.ends[number:] -= 1
-        return self.blocks[number].pop(at - (int(self.ends[number - 1]) if number else 0))
+    return Split(*(np.asarray(side, dtype="int64") for side in sides))
 
 
 def _grouped(labels: pd.Series, fold: int, groups: pd.Series | None) -> tuple[list, list]:

@@ -21,7 +21,6 @@ from tqdm import tqdm
 from relic import paths
 from relic.data.corpus import Corpus
 from relic.errors import RelicError, needed
-from relic.measure.classifiers.base import CLASSIFIERS
 from relic.measure.runs import Run, Store, compute, describe
 
 TOGETHER = 20  # runs on the same captions that one worker does in a row: ten seeds, two recipes
@@ -34,8 +33,8 @@ Bundle = list[Run]  # runs on the same captions
 Failed = dict[Run, str]  # and why
 
 
-def grid(corpus: Corpus, **choices) -> list[Run]:
-    """All combinations: `grid(corpus, classifier=["linear"], seed=[0, 1])`.
+def grid(corpus, **choices) -> list[Run]:
+    """All combinations, each once: `grid(corpus, classifier=["linear"], seed=[0, 1])`.
 
     `captioner` defaults to all; every run is checked before anything is computed.
     """
@@ -43,16 +42,6 @@ def grid(corpus: Corpus, **choices) -> list[Run]:
     lists = [v if isinstance(v, list | tuple | range) else [v] for v in choices.values()]
     combinations = [dict(zip(choices, values, strict=True)) for values in product(*lists)]
     return list(dict.fromkeys(describe(corpus, **options) for options in combinations))
-
-
-class SweepError(RelicError):
-    """Runs that failed; the others are in the store."""
-
-    def __init__(self, failed: Failed):
-        self.failed = failed
-        listed = "".join(f"\n    {_name(run)}: {error}" for run, error in failed.items())
-        mend = "run the same command again: finished runs are kept"
-        super().__init__(f"{len(failed)} runs failed{listed}", mend=mend)
 
 
 def sweep(
@@ -74,7 +63,7 @@ def sweep(
         return 0
     every = [corpora] if isinstance(corpora, Corpus) else list(corpora)
     known = {(corpus.name, corpus.attribute.name): corpus for corpus in every}
-    corpus_of = {run: known.get((run.corpus, run.attribute)) for run in missing}
+    corpus_of = {run: known.get((run.corpus, run.attribute), every[0]) for run in missing}
     workers = workers or int(os.environ.get(paths.WORKERS_SETTING) or 1)
     if scheduler or (workers > 1 and all(corpus.reload for corpus in every)):
         pool = partial(_dask, scheduler) if scheduler else partial(_processes, workers)
@@ -88,7 +77,9 @@ def sweep(
             bar.set_postfix_str(_name(bundle[-1]))
             bar.update(len(bundle))
     if failed:
-        raise SweepError(failed)
+        listed = "".join(f"\n    {_name(run)}: {error}" for run, error in failed.items())
+        mend = "run the same command again: finished runs are kept"
+        raise RelicError(f"{len(failed)} runs failed{listed}", mend=mend)
     return len(missing)
 
 
@@ -103,9 +94,9 @@ def bundles(runs: list[Run]) -> list[Bundle]:
     return [group[at : at + TOGETHER] for group, at in starts]
 
 
-def work(reload: partial | None, bundle: Bundle, directory: str) -> Failed:
+def work(reload: partial, bundle: Bundle, directory: str) -> Failed:
     """What a worker process does: the same as this one, on a corpus that it loads itself."""
-    corpus = _loaded(reload.func, *reload.args, **reload.keywords) if reload else None
+    corpus = _loaded(reload.func, *reload.args, **reload.keywords)
     return work_on(corpus, bundle, Store(directory))
 
 
@@ -114,14 +105,14 @@ def _loaded(function, *arguments, **named) -> Corpus:
     return function(*arguments, **named)
 
 
-def work_on(corpus: Corpus | None, bundle: Bundle, store: Store) -> Failed:
+def work_on(corpus: Corpus, bundle: Bundle, store: Store) -> Failed:
     """Each run of a bundle, a failed one without harm to the others."""
     failed = {}
     with threadpool_limits(1):  # L-BFGS on small matrices: more threads spin, and add nothing
         for run in store.missing(bundle):  # another sweep may have been faster
             try:
                 asked = {k: v for k, v in vars(run).items() if k not in FOLLOWS}
-                if corpus is None or describe(corpus, **asked) != run:
+                if describe(corpus, **asked) != run:
                     raise RelicError(
                         f"this machine's {run.corpus} differ from those the sweep was started with",
                         expected=f"fingerprint {run.fingerprint}, code {run.code}",
@@ -138,7 +129,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _in_pools(
-    corpus_of: dict[Run, Corpus | None], waiting: list[Bundle], store: Store, pool
+    corpus_of: dict[Run, Corpus], waiting: list[Bundle], store: Store, pool
 ) -> Iterator[tuple[Bundle, Failed]]:
     """Bundles as other processes finish them; when a pool breaks, a new one goes on with what is missing."""
     directory = str(store.directory.resolve())
@@ -148,9 +139,8 @@ def _in_pools(
             futures: dict[Future, Bundle] = {}
             try:
                 for bundle in waiting:
-                    executor, corpus = executor_of(bundle), corpus_of[bundle[0]]
-                    reload = corpus.reload if corpus else None
-                    futures[executor.submit(work, reload, bundle, directory)] = bundle
+                    job = work, corpus_of[bundle[0]].reload, bundle, directory
+                    futures[executor_of(bundle).submit(*job)] = bundle
                 for future in as_completed(futures):
                     bundle = futures[future]
                     try:
@@ -180,13 +170,12 @@ def _processes(workers: int) -> Iterator[Callable[[Bundle], Executor]]:
 
 
 def _context():
-    """Workers fork from a server that imports all code once: edits of a checkout cannot reach a sweep."""
+    """Workers fork from a server that imports this process's code once: edits cannot reach a sweep."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     loaded = [name for name in list(sys.modules) if name.partition(".")[0] == "relic"]
-    classifiers = [place.partition(":")[0] for place in CLASSIFIERS.values()]
-    context.set_forkserver_preload([*loaded, *classifiers])
+    context.set_forkserver_preload(loaded)
     return context
 
 

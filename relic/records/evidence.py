@@ -1,6 +1,5 @@
 """Lic tables of every source: the papers' printed tables, Türk et al.'s spreadsheet, our records."""
 
-from collections.abc import Iterable
 from functools import cache
 
 import pandas as pd
@@ -57,16 +56,6 @@ def ours() -> pd.DataFrame:
     return lic_table(runs[runs["recipe"] != "tuned"]).assign(source=OURS)
 
 
-def _other_recipes(classifiers: Iterable[str]) -> list[str]:
-    """Those that are another recipe of one that is there: not a classifier of their own.
-
-    >>> _other_recipes(["linear", "bert-pre", "bert-pre 1e-5x5"])
-    ['bert-pre 1e-5x5']
-    """
-    first = tuple(f"{name} " for name in classifiers)
-    return [name for name in classifiers if name.startswith(first)]
-
-
 def judge_all(lic: pd.DataFrame | None = None, ratio: float | None = None) -> pd.DataFrame:
     """Every claim on every source and classifier that can carry it: a row each. All sources by default.
 
@@ -92,7 +81,10 @@ def judge_all(lic: pd.DataFrame | None = None, ratio: float | None = None) -> pd
             for claim, quantity in {"3 (LIC_M)": "lic_model", "3 (LIC)": "lic"}.items():
                 add(claim, race, claims.less_than_gender(gender, race, quantity))
     for _, part in lic.groupby([name for name in by if name != "classifier"], sort=False):
-        part = part[~part["classifier"].isin(_other_recipes(part["classifier"].unique()))]
+        first = tuple(f"{name} " for name in part["classifier"].unique())
+        part = part[
+            ~part["classifier"].str.startswith(first)
+        ]  # another recipe of one that is there
         if part["seed"].notna().all() and len(pairs := claims.agreement(part)):
             used = sorted({*pairs["first"], *pairs["second"]})  # two splits or more
             add("1", part, claims.same_order(part), classifier=", ".join(used))

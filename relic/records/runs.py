@@ -106,10 +106,9 @@ def read_outcomes(directory: Path = paths.RESULTS) -> pd.DataFrame:
 
 
 def own_frame(store: Store, runs: list[Run] | None = None) -> pd.DataFrame:
-    """Finished runs of a store with their keys, by the latest code: all, or those asked for."""
+    """Finished runs of a store, by the latest code: all, or those asked for."""
     frame = store.frame(runs)
     if len(frame):
         same = [name for name in DESCRIPTION if name != "code"]
         frame = frame.sort_values("code", kind="stable").drop_duplicates(same, keep="last")
-    keys = [run_of(row).key for row in frame.sort_index().to_dict("records")]
-    return frame.sort_index().assign(key=keys, source=OWN)
+    return frame.sort_index().assign(source=OWN)

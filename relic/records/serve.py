@@ -9,29 +9,21 @@ import html
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 
 import pandas as pd
 
 from relic import paths
 from relic.data.attribute import Attribute, load_attribute
-from relic.data.captioners import (
-    REAL,
-    captioner_files,
-    captioners_of,
-    corpus_name,
-    display_names,
-    image_sets,
-)
-from relic.data.corpus import Corpus
+from relic.data.captioners import REAL, captioners_of, corpus_name, display_names, image_sets
+from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.data.load import GET
 from relic.data.load import load_corpus as load_captions
 from relic.data.planted import planted_corpus
 from relic.errors import RelicError
-from relic.measure.classifiers.base import RECIPES
-from relic.measure.runs import Run, Store, complete, describe
+from relic.measure.classifiers.base import kind_of
+from relic.measure.runs import Run, Store
 from relic.measure.splits import PAPER_SEEDS
-from relic.measure.sweep import SLOW, sweep
+from relic.measure.sweep import SLOW, grid, sweep
 from relic.numbers import count
 from relic.records.runs import (
     OWN,
@@ -63,7 +55,7 @@ class RecordedCorpus:
     @property
     def captioners(self) -> list[str]:
         """Captioners with captions for the attribute, in the papers' order, then further ones."""
-        papers = [key for key, files in captioner_files().items() if self.attribute.name in files]
+        papers = [key for key, files in captioners_of().items() if self.attribute.name in files]
         return [*papers, *(captioners_of(self.images) if self.images else ())]
 
     @cached_property
@@ -135,7 +127,7 @@ class Runs:
         """Those whose fields have these values (a list: one of them)."""
         kept = self.frame
         for name, value in values.items():
-            kept = kept[kept[name].isin(_list(value))]
+            kept = kept[kept[name].isin(value if isinstance(value, list) else [value])]
         return Runs(kept, self.store, self.names)
 
     def __add__(self, other: "Runs") -> "Runs":
@@ -181,22 +173,19 @@ def runs(
     fields of a run (`split`, `caption_set`, `vocabulary`, `labels`, `size`, `recipe`, `encoder`), each
     a value or a list.
     """
-    names, kinds, seeds = list(captioners or corpus.captioners), _list(classifier), list(seeds)
+    names, seeds = list(captioners or corpus.captioners), list(seeds)
     if not seeds:
         raise RelicError(
-            f"{corpus.name}, {corpus.attribute.name}: {', '.join(kinds)}: no split is recorded for every captioner",
+            f"{corpus.name}, {corpus.attribute.name}: {classifier}: no split is recorded for every captioner",
             expected="a recorded classifier (linear is complete), or seeds to train",
             mend=f"{GET}, and name the seeds",
         )
-    lists, wanted = {field: _list(value) for field, value in choices.items()}, []
-    for name, side, kind, seed in product(names, sides, kinds, seeds):
-        given = {"classifier": [kind], "seed": [seed], "side": [side]} | lists
-        if side == "human":
-            turn = _turn(kind, seed) if caption_indices is None else list(caption_indices)
-            given |= {"caption_index": turn, "caption_set": ["standard"]}
-        for values in product(*given.values()):
-            wanted.append(described(corpus, name, **dict(zip(given, values, strict=True))))
-    return serve(corpus, list(dict.fromkeys(wanted)), workers=workers, progress=progress)
+    fields = {"captioner": names, "side": list(sides), "classifier": classifier, "seed": seeds}
+    indices = range(HUMAN_CAPTIONS) if caption_indices is None else list(caption_indices)
+    wanted = grid(corpus, **fields, **choices, caption_index=indices)
+    if caption_indices is None:
+        wanted = list(filter(_in_turn, wanted))
+    return serve(corpus, wanted, workers=workers, progress=progress)
 
 
 def splits(
@@ -214,31 +203,20 @@ def splits(
     """
     if seeds or corpus.synthetic:
         return list(seeds or PAPER_SEEDS[:3])
-    if classifier not in RECIPES:
-        raise RelicError(f"classifier {classifier!r}", expected=", ".join(RECIPES))
-    names, recipe = list(captioners or corpus.captioners), RECIPES[classifier]
+    names, recipe = list(captioners or corpus.captioners), kind_of(classifier).recipes[0]
     kind = {"attribute": corpus.attribute.name, "classifier": classifier, "recipe": recipe}
     counts = recorded(**kind, captioner=names, size=size).frame.groupby(["side", "seed"]).size()
-    wanted = {"model": len(names), "human": len(names) * len(_turn(classifier, 0))}
+    each = 1 if classifier in SLOW else HUMAN_CAPTIONS
+    wanted = {"model": len(names), "human": len(names) * each}
     return [s for s in PAPER_SEEDS if all(counts.get((k, s), 0) >= wanted[k] for k in sides)]
 
 
-def _list(value) -> list:
-    return value if isinstance(value, list) else [value]
-
-
-def _turn(classifier: str, seed: int) -> list[int]:
-    """Human captions of a split: all five, or one in turn of the papers' seeds where a run takes minutes."""
-    if classifier not in SLOW:
-        return [0, 1, 2, 3, 4]
-    return [(PAPER_SEEDS.index(seed) if seed in PAPER_SEEDS else seed) % 5]
-
-
-def described(corpus: AnyCorpus, captioner: str, **choices) -> Run:
-    """A run of a corpus; its fingerprint is empty where the captions are not here."""
-    if isinstance(corpus, Corpus):
-        return describe(corpus, captioner, **choices)
-    return complete(corpus.name, corpus.attribute.name, captioner, **choices)
+def _in_turn(run: Run) -> bool:
+    """Of human captions all five, or one a split in the turn of the papers' seeds where a run takes minutes."""
+    if run.side == "model" or run.classifier not in SLOW:
+        return True
+    turn = PAPER_SEEDS.index(run.seed) if run.seed in PAPER_SEEDS else run.seed
+    return run.caption_index == turn % HUMAN_CAPTIONS
 
 
 def serve(corpus: AnyCorpus, wanted: list[Run], *, workers: int = 0, progress: bool = True) -> Runs:

@@ -24,7 +24,7 @@ from relic.auditing.readers import read_captions, read_labels
 from relic.commands.audit import held
 from relic.data.attribute import load_attribute
 from relic.errors import RelicError
-from relic.measure.classifiers.base import classifier_type
+from relic.measure.classifiers.base import kind_of
 from relic.measure.inputs import Reading
 from relic.measure.inputs import read_captions as as_read
 from relic.measure.runs import Store
@@ -67,7 +67,7 @@ def test_1_upper_case_is_masked_for_every_classifier(files, tmp_path):
     shouted = tmp_path / "shouted.json"
     shouted.write_text(json.dumps([row | {"caption": row["caption"].upper()} for row in rows]))
     for classifier in ("linear", "lstm"):
-        form = classifier_type(classifier).text_form
+        form = kind_of(classifier).text_form
         texts = [
             as_read(audited(Inputs((each,), files["labels"], files["human"])).corpus, Reading("model", "x"), form).tolist()
             for each in (f"x={file}", f"x={shouted}")
@@ -117,7 +117,7 @@ def german(tmp_path, yml: str = GERMAN, **more):
 def test_3_masked_words_of_a_yaml_file_count_in_any_case(tmp_path):
     found = german(tmp_path)
     corpus = found.parts[0].corpus
-    read = as_read(corpus, Reading("model", "c"), classifier_type("linear").text_form)
+    read = as_read(corpus, Reading("model", "c"), kind_of("linear").text_form)
     assert not read.str.contains(r"mann|frau").any()
 
 

@@ -64,12 +64,6 @@ def test_gender_words_are_known_by_class():
     assert load_attribute("race").class_words == {}
 
 
-def test_class_index():
-    gender = load_attribute("gender")
-    assert [gender.class_index(label) for label in ("Male", "Female")] == [0, 1]
-    assert [gender.class_index(label) for label in ("Unsure", "Both", "", "male", None)] == [None] * 5  # fmt: skip
-
-
 @pytest.mark.parametrize("name", ["height", "", "gender.txt", "absent.yml"])
 def test_unknown_attribute_names_the_known_ones(name):
     with pytest.raises(RelicError) as caught:

@@ -36,7 +36,7 @@ def own(tiny, monkeypatch):
 
 
 def test_the_nine_come_first_and_are_apart():
-    assert list(captioners.captioner_files()) == list(captioners.registry())[:9]
+    assert list(captioners.captioners_of()) == list(captioners.registry())[:9]
     assert {"Karpathy test", "POPE"} <= set(captioners.image_sets())
     names = [about["name"] for about in captioners.registry().values()]
     assert len(set(names)) == len(names)

@@ -197,7 +197,7 @@ def test_fetch_says_what_it_did(tmp_path, monkeypatch):
 
     def fetch(directory, base, *, replace):
         asked.append((directory, base, replace))
-        return fetching.FetchReport(downloaded=["a", "b"], kept=["c"])
+        return fetching.Fetched(downloaded=["a", "b"], kept=["c"])
 
     monkeypatch.setattr(fetching, "fetch", fetch)
     code, out, _ = run(monkeypatch, "data", "fetch", tmp_path)

@@ -71,7 +71,7 @@ def test_reads_plain_rows_of_every_protocol(tmp_path, protocol):
         (b"\x80\x02]q\x00U\x03\xff\xfe\xfda.", "not UTF-8"),  # a Python 2 string
         (b"\x80\x02]h\x09a.", "not a pickle"),  # memo entry 9 was never put
         (b"\x80\x02}]K\x01s.", "not a pickle"),  # a list as a key
-        (b"\x80\x05]\x97a.", "not a pickle"),  # an out-of-band buffer
+        (b"\x80\x05]\x97a.", "holds more than plain values"),  # an out-of-band buffer
     ],
 )
 def test_broken_files_are_named(tmp_path, content, says):
@@ -109,13 +109,13 @@ def test_code_never_runs(tmp_path, protocol):
 )
 def test_globals_are_refused_by_name(tmp_path, content):
     error = refused(specimen(tmp_path, content))
-    assert "names the code" in error.found
+    assert "holds more than plain values" in error.found
     assert "delete it" in error.mend
 
 
 @pytest.mark.parametrize("content", [b"]P42\na.", b"\x80\x02]K\x2aQa."])
 def test_persistent_ids_are_refused(tmp_path, content):
-    assert "persistent id" in refused(specimen(tmp_path, content)).found
+    assert "PERSID" in refused(specimen(tmp_path, content)).found
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_unknown_extension_codes_are_refused(tmp_path, code):
 
 
 def test_registered_extension_codes_are_refused(tmp_path, extension):
-    assert "names the code" in refused(specimen(tmp_path, extension)).found
+    assert "EXT1" in refused(specimen(tmp_path, extension)).found
 
 
 def test_extension_codes_in_pickles_cache_are_refused(tmp_path, extension):

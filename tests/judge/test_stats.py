@@ -92,9 +92,9 @@ def test_welch_by_hand():
     assert found == pytest.approx((6, 5, 625 / (81 / 9 + 256 / 9), 10))
 
 
-def test_ratio_bootstrap_of_a_plain_mean():
+def test_resampled_of_a_plain_mean():
     scores = np.random.default_rng(2).normal(50, 10, size=(400, 1))
-    found = stats.ratio_bootstrap(scores, np.ones((400, 1)), [1.0])[0]
+    found = stats.interval(stats.resampled(scores, np.ones((400, 1)))[:, 0])
     assert found.mean == pytest.approx(scores.mean(), rel=1e-5)
     reach = 1.96 * scores.std() / 20
     assert (found.mean - found.low, found.high - found.mean) == pytest.approx(
@@ -102,10 +102,11 @@ def test_ratio_bootstrap_of_a_plain_mean():
     )
 
 
-def test_ratio_bootstrap_keeps_pairs_together():
+def test_resampled_keep_pairs_together():
     shared = np.random.default_rng(3).normal(50, 10, size=400)
     sums = np.column_stack([shared + 2, shared])  # one is always 2 above the other
-    found = stats.ratio_bootstrap(sums, np.ones((400, 2)), [1, -1])[0]
+    first, second = stats.resampled(sums, np.ones((400, 2))).T
+    found = stats.interval(first - second)
     assert found == pytest.approx((2, 2, 2), abs=1e-3)
 
 

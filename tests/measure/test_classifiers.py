@@ -1,5 +1,8 @@
 """The four classifiers: architecture, recipe, determinism, and that they learn."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -15,6 +18,7 @@ from relic.measure.classifiers.bert import (
     batches,
     check_encoder,
     cls_states,
+    encoder_directory,
     features,
     head,
     load_encoder,
@@ -129,7 +133,7 @@ def test_packed_and_bucketed_give_the_same_logits_for_the_same_weights(task):
     model = LSTM(batching="bucketed")
     model.epochs = 1
     bucketed = model.fit(captions, classes, 0).logits(captions)
-    model.packed = True
+    model.batching = "packed"
     np.testing.assert_allclose(model.logits(captions), bucketed, atol=1e-6)
 
 
@@ -205,14 +209,10 @@ def test_dropout_in_the_frozen_encoder_changes_the_head(task):
 
 @pytest.mark.parametrize("missing", ["config.json", "tokenizer.json", "model.safetensors"])
 def test_an_incomplete_encoder_is_refused_before_training(tmp_path, missing):
-    import shutil
-
-    from relic.measure.classifiers.bert import encoder_directory
-
     for name in ("config.json", "tokenizer.json", "model.safetensors"):
         if name != missing:
             shutil.copy(f"{encoder_directory(MINILM)}/{name}", tmp_path)
-    with pytest.raises(RelicError, match=missing):
+    with pytest.raises(RelicError, match=f"lacks {Path(missing).stem}"):
         check_encoder(str(tmp_path))
 
 
@@ -229,7 +229,9 @@ def test_other_wrong_options():
 
 
 def test_recipes_are_the_published_ones():
-    assert [(Pretrained(r).rate, Pretrained(r).epochs) for r in Pretrained.recipes[:2]] == [
+    assert [
+        (Pretrained(r).rate, Pretrained(r).epochs) for r in CLASSIFIERS["bert-pre"].recipes[:2]
+    ] == [
         (5e-5, 20),
         (1e-5, 5),
     ]

@@ -8,7 +8,7 @@ import pytest
 
 from relic.data.planted import PlantedCaptioner, planted_corpus
 from relic.errors import RelicError
-from relic.measure.classifiers.base import TextForm, classifier_type
+from relic.measure.classifiers.base import TextForm, kind_of
 from relic.measure.inputs import Reading, learned_classes, read_captions
 from relic.measure.runs import Run, compute, describe, prepare
 
@@ -142,7 +142,7 @@ def test_seen_flags_by_hand(corpus):
 
 def test_masked_words_are_gone_in_every_form(corpus):
     for name in ("linear", "lstm", "bert-ft"):
-        form = classifier_type(name).text_form
+        form = kind_of(name).text_form
         for reading in (
             Reading("model", "planted_none"),
             Reading("human", "planted_none", vocabulary="captioner"),

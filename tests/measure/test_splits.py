@@ -18,7 +18,7 @@ from relic.errors import RelicError
 from relic.measure.classifiers.base import TextForm
 from relic.measure.inputs import Reading, fingerprint, read_captions
 from relic.measure.runs import describe, prepare
-from relic.measure.splits import Split, _Rows, split
+from relic.measure.splits import Split, split
 
 PAPER_SEEDS = [0, 12, 100, 200, 300, 400, 456, 500, 789, 1234]
 FLAT_POLICIES = ["upstream", "unpaired", "paired"]
@@ -287,13 +287,3 @@ def test_unknown_policy():
 def test_groups_that_do_not_fit(groups):
     with pytest.raises(RelicError, match="group"):
         split(TINY, "grouped", 0, groups=groups)
-
-
-def test_rows_pop_as_a_list_does():
-    """Across blocks too: the splits of large files rest on it."""
-    for size in (1, 50, 4096, 10_000):
-        plain, ours = list(range(size)), _Rows(list(range(size)))
-        first, second = random.Random(3), random.Random(3)
-        expected = [plain.pop(first.randrange(len(plain))) for _ in range(size)]
-        assert [ours.pop(second.randrange(len(ours))) for _ in range(size)] == expected
-        assert len(ours) == 0

@@ -26,7 +26,7 @@ from tqdm import tqdm
 from relic import paths
 from relic.chapters.gender_score.score import WORDS
 from relic.errors import RelicError, needed
-from relic.measure.classifiers.bert import MINILM, _quiet, encoder_directory
+from relic.measure.classifiers.bert import MINILM, encoder_directory, quiet
 from relic.measure.classifiers.device import best_device
 from relic.measure.text import tokenize
 
@@ -335,8 +335,8 @@ def fingerprint(place: str) -> str:
 def loading(kind: str, name: str, mend: str) -> Iterator[None]:
     """Quietly; what transformers says of a model that it cannot load, in one sentence."""
     try:
-        with _quiet():
-            yield
+        quiet()
+        yield
     except (OSError, ValueError, ImportError) as error:  # the hub's own errors are OSErrors
         raise RelicError(
             f"the {kind} {name} cannot be loaded: {str(error).strip().splitlines()[0]}",

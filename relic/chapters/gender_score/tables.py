@@ -22,7 +22,7 @@ from relic.chapters.gender_score.score import (
     score_captions,
 )
 from relic.data.corpus import Corpus
-from relic.data.load import read_coco, real_directory
+from relic.data.load import data_directory, read_coco
 from relic.errors import RelicError
 from relic.judge.stats import image_draws, interval
 from relic.measure.text import tokenize
@@ -99,7 +99,7 @@ def authors_objects() -> pd.DataFrame:
 
 def data_file(name: str) -> Path:
     """A file of the data directory."""
-    file = real_directory() / name
+    file = data_directory() / name
     if not file.is_file():
         raise RelicError(
             f"no {name} in the data directory",

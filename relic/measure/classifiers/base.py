@@ -1,4 +1,4 @@
-"""What every classifier offers, and how to get one by name."""
+"""The classifiers by name: what is known of each before its code is loaded, and how to get one."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -7,6 +7,8 @@ from typing import Protocol
 import numpy as np
 
 from relic.errors import RelicError, needed
+
+MINILM = "all-MiniLM-L6-v2"
 
 
 @dataclass(frozen=True)
@@ -18,16 +20,20 @@ class TextForm:
     unknown: str = "<unk>"
 
 
+@dataclass(frozen=True)
+class Kind:
+    """What describes a run of a classifier; its code, and torch, are loaded when it is made."""
+
+    home: str  # module of this folder, and class
+    version: int  # part of a run's key: raised when a change moves numbers
+    recipes: tuple[str, ...]  # the first is what it is trained with unless another is named
+    batchings: tuple[str, ...] = ("",)
+    encoder: str = ""  # by default
+    text_form: TextForm = TextForm()
+
+
 class Classifier(Protocol):
     """Fit on captions and classes (0 or 1), then give logits of class 1 for other captions."""
-
-    version: int  # part of a run's key: raised when a change moves numbers
-    text_form: TextForm
-    recipes: tuple[str, ...]
-    batchings: tuple[str, ...]
-    default_encoder: str = ""
-
-    def __init__(self, recipe: str, batching: str = "", encoder: str = ""): ...
 
     def fit(self, captions: list[str], classes: np.ndarray, seed: int) -> "Classifier":
         """Train; the same seed on the same machine gives the same logits to the last bit."""
@@ -36,40 +42,39 @@ class Classifier(Protocol):
         """Log-odds of class 1."""
 
 
-# what each is trained with unless another recipe is named
-RECIPES = {"linear": "C=0.1", "lstm": "upstream", "bert-ft": "1e-5x5", "bert-pre": "5e-5x20"}
+CASED = TextForm(lowercase_generated=False)
+PIECES = TextForm(mask_token="[MASK]", unknown="[UNK]")  # one word piece each
+HEADS = ("5e-5x20", "1e-5x5", "5e-5x20-dropout", "1e-5x5-dropout")  # recipes of a frozen encoder's
 CLASSIFIERS = {
-    "linear": "relic.measure.classifiers.linear:Linear",
-    "lstm": "relic.measure.classifiers.lstm:LSTM",
-    "bert-ft": "relic.measure.classifiers.bert:FineTuned",
-    "bert-pre": "relic.measure.classifiers.bert:Pretrained",
+    # of the recipes, those of `linear` after the first show what confidence does
+    "linear": Kind("linear:Linear", 1, ("C=0.1", "C=0.01", "C=1", "C=10")),
+    "lstm": Kind(
+        "lstm:LSTM", 1, ("upstream", "1e-3x4", "tuned"), ("bucketed", "packed"), "", CASED
+    ),
+    # the papers' recipe, and ours for small sets
+    "bert-ft": Kind("bert:FineTuned", 2, ("1e-5x5", "1e-4x3"), ("bucketed",), MINILM, PIECES),
+    "bert-pre": Kind("bert:Pretrained", 1, HEADS, ("bucketed",), MINILM, PIECES),
 }
+RECIPES = {name: kind.recipes[0] for name, kind in CLASSIFIERS.items()}
 
 
-def classifier_type(name: str) -> type[Classifier]:
-    """The class behind a name; its module is imported only now."""
+def kind_of(name: str) -> Kind:
+    """What is known of a classifier."""
     if name not in CLASSIFIERS:
         raise RelicError(f"unknown classifier {name!r}", expected=", ".join(CLASSIFIERS))
-    module, _, attribute = CLASSIFIERS[name].partition(":")
-    with needed("torch"):
-        return getattr(import_module(module), attribute)
+    return CLASSIFIERS[name]
 
 
-def check_options(name: str, recipe: str, batching: str, encoder: str) -> None:
-    """Refuse wrong options before any training."""
-    kind = classifier_type(name)
+def classifier(name: str, recipe: str = "", batching: str = "", encoder: str = "") -> Classifier:
+    """A fresh classifier. Wrong options are refused, and an encoder that cannot be loaded."""
+    kind = kind_of(name)
+    recipe, batching = recipe or kind.recipes[0], batching or kind.batchings[0]
     chosen = {"recipe": (recipe, kind.recipes), "batching": (batching, kind.batchings)}
     for option, (value, allowed) in chosen.items():
         if value not in allowed:
             known = ", ".join(map(repr, allowed))
             raise RelicError(f"{name} has no {option} {value!r}", expected=known)
-    if hasattr(kind, "check_encoder"):
-        kind.check_encoder(encoder or kind.default_encoder)
-
-
-def classifier(name: str, recipe: str = "", batching: str = "", encoder: str = "") -> Classifier:
-    """A fresh classifier."""
-    kind = classifier_type(name)
-    recipe, batching = recipe or kind.recipes[0], batching or kind.batchings[0]
-    check_options(name, recipe, batching, encoder)
-    return kind(recipe=recipe, batching=batching, encoder=encoder)
+    module, _, its_class = kind.home.partition(":")
+    with needed("torch"):
+        made = getattr(import_module(f"{__package__}.{module}"), its_class)
+    return made(recipe=recipe, batching=batching, encoder=encoder or kind.encoder)

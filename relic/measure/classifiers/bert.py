@@ -10,7 +10,6 @@ The papers used `bert-base-uncased`. Where no hub can be reached, all-MiniLM-L6-
 package: the same architecture, smaller, other weights. It is named in every table.
 """
 
-import contextlib
 from functools import cache
 from pathlib import Path
 
@@ -19,10 +18,9 @@ import torch
 from torch import nn
 
 from relic.errors import RelicError, needed
-from relic.measure.classifiers.base import RECIPES, TextForm
+from relic.measure.classifiers.base import MINILM
 from relic.measure.classifiers.device import autocast, best_device, deterministic
 
-MINILM = "all-MiniLM-L6-v2"
 LONGEST = 64  # tokens, as in the papers
 TOKENS_A_BATCH = 4096  # for passes without gradients
 REMEMBERED = 400_000  # captions above which the features of earlier ones are given up
@@ -45,52 +43,38 @@ def check_encoder(name: str) -> None:
     from transformers import AutoConfig
 
     where = encoder_directory(name)
-    if name.startswith((".", "/", "~")) and not Path(where).is_dir():
-        raise RelicError(f"no directory {name}", expected="a directory with a BERT-type encoder")
-    if Path(where).is_dir():
-        missing = [f for f in ("config.json", "tokenizer.json") if not Path(where, f).exists()]
-        if not list(Path(where).glob("*.safetensors")):
-            missing.append("model.safetensors")
-        if missing:
-            raise RelicError(
-                f"{name} lacks {', '.join(missing)}",
-                expected="a directory saved by transformers: config, tokenizer, safetensors weights",
-                mend=f"the encoder {MINILM} needs no download",
-            )
+    files = "config.json", "tokenizer.json", "model*.safetensors"
+    lacking = [file for file in files if not list(Path(where).glob(file))]
     try:
+        if lacking and Path(where).is_dir():
+            raise ValueError(f"it lacks {', '.join(lacking)}")
         kind = AutoConfig.from_pretrained(where).model_type
+        if kind != "bert":
+            raise ValueError(f"it is a {kind} model, not of BERT's type")
     except (OSError, ValueError) as error:
         raise RelicError(
             f"the encoder {name} cannot be loaded: {str(error).splitlines()[0]}",
-            expected="a hub name that this machine can reach, or a directory",
-            mend=f"download it elsewhere and give its directory, or use {MINILM}",
+            expected="a BERT-type encoder: a hub name that this machine can reach, or a directory "
+            "saved by transformers (config, tokenizer, safetensors weights)",
+            mend=f"download it elsewhere and give its directory, or use {MINILM}: it needs no download",
         ) from error
-    if kind != "bert":
-        raise RelicError(f"{name} is a {kind} model", expected="a BERT-type encoder")
 
 
 def load_encoder(name: str) -> torch.nn.Module:
     """A fresh encoder with its trained weights, in safetensors only: nothing is unpickled."""
     from transformers import AutoModel
 
-    check_encoder(name)
-    with _quiet():
-        model = AutoModel.from_pretrained(encoder_directory(name), use_safetensors=True)
+    quiet()
+    model = AutoModel.from_pretrained(encoder_directory(name), use_safetensors=True)
     return model.to(best_device())
 
 
-@contextlib.contextmanager
-def _quiet():
+def quiet() -> None:
     """transformers reports every load on stderr; we want warnings only from our own code."""
     from transformers.utils import logging
 
-    level = logging.get_verbosity()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
 
 
 @cache
@@ -98,7 +82,6 @@ def pieces(name: str):
     """The tokenizer of an encoder."""
     from transformers import AutoTokenizer
 
-    check_encoder(name)
     return AutoTokenizer.from_pretrained(encoder_directory(name), use_fast=True)
 
 
@@ -193,17 +176,13 @@ def batches(lengths: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
 class _Bert:
     """What the two have in common."""
 
-    version = 1
-    text_form = TextForm(mask_token="[MASK]", unknown="[UNK]")
-    batchings = ("bucketed",)
-    default_encoder = MINILM
-    check_encoder = staticmethod(check_encoder)
     head: nn.Sequential
 
-    def __init__(self, recipe: str, batching: str = "bucketed", encoder: str = ""):
+    def __init__(self, recipe: str, batching: str = "bucketed", encoder: str = MINILM):
         rate, _, epochs = recipe.removesuffix("-dropout").partition("x")
         self.rate, self.epochs, self.dropout = float(rate), int(epochs), recipe.endswith("-dropout")
-        self.encoder_name, self.device = encoder or MINILM, best_device()
+        self.encoder_name, self.device = encoder, best_device()
+        check_encoder(encoder)
 
     def _train(self, modules: list[nn.Module], classes, lengths, seed: int, states_of) -> None:
         """The training loop; `states_of(epoch)` gives a function from a batch to its [CLS] states."""
@@ -228,9 +207,6 @@ class _Bert:
 class FineTuned(_Bert):
     """BERT-ft: encoder and head are trained; its steps in bfloat16 where that is faster."""
 
-    version = 2
-    recipes = (RECIPES["bert-ft"], "1e-4x3")  # the papers', and ours for small sets
-
     def fit(self, captions, classes, seed: int):
         deterministic(seed)
         self.encoder = load_encoder(self.encoder_name)
@@ -251,8 +227,6 @@ class FineTuned(_Bert):
 
 class Pretrained(_Bert):
     """BERT-pre: the encoder is frozen, only the head is trained."""
-
-    recipes = (RECIPES["bert-pre"], "1e-5x5", "5e-5x20-dropout", "1e-5x5-dropout")
 
     def fit(self, captions, classes, seed: int):
         """Train the head; the encoder's dropout is on only for `-dropout` recipes."""

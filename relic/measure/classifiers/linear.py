@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 from scipy.special import expit
 
-from relic.measure.classifiers.base import RECIPES, TextForm
+from relic.measure.classifiers.base import RECIPES
 
 LEAST = 2  # training captions that must have a word or word pair
 LARGE = 100_000  # captions above which the fit stops sooner: half the steps, a score within 0.1
@@ -61,12 +61,7 @@ def optimum(rows: csr_matrix, classes: np.ndarray, penalty: float) -> np.ndarray
 class Linear:
     """The fourth encoder of claim 1, and the default where speed matters."""
 
-    version = 1
-    text_form = TextForm()
-    recipes = (RECIPES["linear"], "C=0.01", "C=1", "C=10")  # the others show what confidence does
-    batchings = ("",)
-
-    def __init__(self, recipe: str = recipes[0], batching: str = "", encoder: str = ""):
+    def __init__(self, recipe: str = RECIPES["linear"], batching: str = "", encoder: str = ""):
         self.penalty = float(recipe.removeprefix("C="))
 
     def fit(self, captions, classes, seed: int):
@@ -84,12 +79,6 @@ class Linear:
     def logits(self, captions) -> np.ndarray:
         rows, weights = self._matrix(*joined_terms(captions)), self.coefficients
         return rows @ weights[:-1] + weights[-1]
-
-    def weights(self) -> dict[str, float]:
-        """Weight of each word and word pair; above 0 it speaks for class 1."""
-        names = list(_numbers)
-        pairs = zip(self.numbers, self.coefficients, strict=False)
-        return {names[number]: float(weight) for number, weight in pairs}
 
     def _matrix(self, terms: np.ndarray, ends: np.ndarray) -> csr_matrix:
         column = np.full(len(_numbers), -1)

@@ -11,17 +11,17 @@ of one length, so that nothing is padded or packed: the same model, faster on a 
 """
 
 from collections import Counter
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice
 
 import numpy as np
-import spacy
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
-from relic.measure.classifiers.base import RECIPES, TextForm
+from relic.measure.classifiers.base import RECIPES
 from relic.measure.classifiers.device import best_device, deterministic
+from relic.measure.text import tokenizer
 
 UNK, PAD = 0, 1
 LARGEST_VOCABULARY = 25_000
@@ -37,12 +37,7 @@ def spacy_tokens(caption: str) -> tuple[str, ...]:
     >>> spacy_tokens("a <unk> dog")
     ('a', '<', 'unk', '>', 'dog')
     """
-    return tuple(token.text for token in _spacy()(caption))
-
-
-@cache
-def _spacy():
-    return spacy.blank("en").tokenizer
+    return tokenizer("spacy:en")(caption)
 
 
 class Network(nn.Module):
@@ -71,16 +66,12 @@ class Network(nn.Module):
 class LSTM:
     """Trains the network from scratch on the captions at hand."""
 
-    version = 1
-    text_form = TextForm(lowercase_generated=False)
-    recipes = (RECIPES["lstm"], "1e-3x4", "tuned")
-    batchings = ("bucketed", "packed")
-
-    def __init__(self, recipe: str = "upstream", batching: str = "bucketed", encoder: str = ""):
+    def __init__(
+        self, recipe: str = RECIPES["lstm"], batching: str = "bucketed", encoder: str = ""
+    ):
         rate, _, epochs = recipe.partition("x")
         self.rate, self.epochs = (float(rate), int(epochs)) if epochs else (LEARNING_RATE, EPOCHS)
-        self.tuned, self.batching, self.packed = recipe == "tuned", batching, batching == "packed"
-        self.device = best_device()
+        self.tuned, self.batching, self.device = recipe == "tuned", batching, best_device()
 
     def fit(self, captions, classes, seed: int):
         if self.tuned:
@@ -145,7 +136,7 @@ class LSTM:
     def _batches(self, sequences: list[torch.Tensor], rng: np.random.Generator | None):
         """Index arrays of 64, or about 64 when bucketed; in random order when training."""
         order = np.arange(len(sequences)) if rng is None else rng.permutation(len(sequences))
-        if self.packed:
+        if self.batching == "packed":
             return np.split(order, range(BATCH, len(order), BATCH))
         lengths = np.array([len(sequences[i]) for i in order])
         alike = [order[lengths == length] for length in np.unique(lengths)]
@@ -155,7 +146,7 @@ class LSTM:
 
     def _tensor(self, sequences, batch):
         """Ids, lengths for packing, and the order of rows in the batch."""
-        if not self.packed:
+        if self.batching == "bucketed":
             return torch.stack([sequences[i] for i in batch]).to(self.device), None, batch
         lengths = np.array([len(sequences[i]) for i in batch])
         order = np.argsort(-lengths, kind="stable")
