@@ -201,9 +201,13 @@ def audited_corpus(inputs: Inputs) -> Corpus:
 
 def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Table]:
     """From the files given; what is not given, from COCO's captions in the data directory."""
-    human = {HUMAN: readers.read_human(inputs.human)} if inputs.human else {}
+    tables = {}
     if inputs.labels:
-        return {"labels": readers.read_labels(inputs.labels, about, inputs.classes)} | human
+        tables["labels"] = readers.read_labels(inputs.labels, about, inputs.classes)
+    if inputs.human:
+        tables[HUMAN] = readers.read_human(inputs.human)
+    if inputs.labels:
+        return tables
     if not inputs.data or about.name not in known_attributes():
         raise RelicError(
             f"no labels of {about.name}",
@@ -211,16 +215,16 @@ def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Table]:
             mend=GET.replace("./run_all.sh", "relic audit"),
         )
     place = data_directory(inputs.data)
-    labels, tables = labels_of(place, about), {}
+    labels = labels_of(place, about)
     frames = {"labels": labels.rename("label").reset_index()}
-    if not human:
+    if not inputs.human:
         said = human_captions(place, about.name, labels.index).drop(columns="source")
         frames |= {HUMAN: said} if len(said) else {}
     for what, frame in frames.items():  # hashed are the rows, whichever files they are of
         digest = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
         file = Path(place) / f"{about.name} {what} of {place.name}"
         tables[what] = Table(file, digest, frame=frame)
-    return tables | human
+    return tables
 
 
 def attribute_of(inputs: Inputs) -> Attribute:
