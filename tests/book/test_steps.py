@@ -86,6 +86,12 @@ def test_a_notebook_rests_on_its_code_cells(tmp_path):
     assert names == ["__init__.py", "errors.py"]
 
 
+def test_a_page_that_trains_rests_on_every_classifier():
+    """Their modules are named in a table and imported when one is made."""
+    names = {f.name for f in notebook_files(paths.NOTEBOOKS / "20_claim2_amplification.ipynb")}
+    assert {"linear.py", "lstm.py", "bert.py"} <= names
+
+
 @pytest.mark.parametrize("file", sorted(paths.NOTEBOOKS.glob("*.ipynb")), ids=lambda f: f.stem)
 def test_only_the_audit_rests_on_the_audits_code(file):
     audits = [f for f in notebook_files(file) if paths.PACKAGE / "auditing" in f.parents]

@@ -24,7 +24,6 @@ class TextForm:
 class Kind:
     """What describes a run of a classifier; its code, and torch, are loaded when it is made."""
 
-    home: str  # module of this folder, and class
     version: int  # part of a run's key: raised when a change moves numbers
     recipes: tuple[str, ...]  # the first is what it is trained with unless another is named
     batchings: tuple[str, ...] = ("",)
@@ -47,13 +46,17 @@ PIECES = TextForm(mask_token="[MASK]", unknown="[UNK]")  # one word piece each
 HEADS = ("5e-5x20", "1e-5x5", "5e-5x20-dropout", "1e-5x5-dropout")  # recipes of a frozen encoder's
 CLASSIFIERS = {
     # of the recipes, those of `linear` after the first show what confidence does
-    "linear": Kind("linear:Linear", 1, ("C=0.1", "C=0.01", "C=1", "C=10")),
-    "lstm": Kind(
-        "lstm:LSTM", 1, ("upstream", "1e-3x4", "tuned"), ("bucketed", "packed"), "", CASED
-    ),
+    "linear": Kind(1, ("C=0.1", "C=0.01", "C=1", "C=10")),
+    "lstm": Kind(1, ("upstream", "1e-3x4", "tuned"), ("bucketed", "packed"), "", CASED),
     # the papers' recipe, and ours for small sets
-    "bert-ft": Kind("bert:FineTuned", 2, ("1e-5x5", "1e-4x3"), ("bucketed",), MINILM, PIECES),
-    "bert-pre": Kind("bert:Pretrained", 1, HEADS, ("bucketed",), MINILM, PIECES),
+    "bert-ft": Kind(2, ("1e-5x5", "1e-4x3"), ("bucketed",), MINILM, PIECES),
+    "bert-pre": Kind(1, HEADS, ("bucketed",), MINILM, PIECES),
+}
+HOMES = {  # imported when one is made; a build reads here what a page rests on
+    "linear": "relic.measure.classifiers.linear:Linear",
+    "lstm": "relic.measure.classifiers.lstm:LSTM",
+    "bert-ft": "relic.measure.classifiers.bert:FineTuned",
+    "bert-pre": "relic.measure.classifiers.bert:Pretrained",
 }
 RECIPES = {name: kind.recipes[0] for name, kind in CLASSIFIERS.items()}
 
@@ -74,7 +77,7 @@ def classifier(name: str, recipe: str = "", batching: str = "", encoder: str = "
         if value not in allowed:
             known = ", ".join(map(repr, allowed))
             raise RelicError(f"{name} has no {option} {value!r}", expected=known)
-    module, _, its_class = kind.home.partition(":")
+    module, _, its_class = HOMES[name].partition(":")
     with needed("torch"):
-        made = getattr(import_module(f"{__package__}.{module}"), its_class)
+        made = getattr(import_module(module), its_class)
     return made(recipe=recipe, batching=batching, encoder=encoder or kind.encoder)
