@@ -4,7 +4,7 @@ import inspect
 import sys
 from functools import cache
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Argument, Option
 
@@ -30,7 +30,9 @@ def sweep(
     attribute: Annotated[str, Option(help="gender, race, age; several with commas.")] = "gender",
     classifier: ClassifiersOption = "linear",
     captioner: options.CaptionerOption = "",
-    side: Annotated[str, Option(help="model (LIC_M), human (LIC_D) or both.")] = "both",
+    side: Annotated[
+        Literal["model", "human", "both"], Option(help="Whose captions: LIC_M, LIC_D or both.")
+    ] = "both",
     seeds: options.SeedsOption = "0,12,100",
     caption_indices: Annotated[str, Option(help="Human captions with commas.")] = "0,1,2,3,4",
     split: options.SplitOption = "paired",

@@ -9,7 +9,7 @@ import random
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,9 @@ from relic.measure.classifiers.base import TextForm
 from relic.measure.splits import check_labels
 from relic.measure.text import TREEBANK, frequent_vocabulary, masked_captions
 
-VOCABULARIES = ("captioner", "human-top-n", "none")
+Side = Literal["model", "human"]  # whose captions: `model` for LIC_M, `human` for LIC_D
+Vocabulary = Literal["", "captioner", "human-top-n", "none"]  # generated captions need none: ""
+VOCABULARIES = get_args(Vocabulary)[1:]
 OWN_WORDS = 0.85  # a vocabulary covers at least this share of its captioner's own words
 MASKED, UNMASKED = "masked_", "unmasked"  # caption sets of masked images; the whole images of those
 TOGETHER = ("paired", "grouped")  # splits over the images that every caption set has
@@ -30,11 +32,11 @@ TOGETHER = ("paired", "grouped")  # splits over the images that every caption se
 class Reading(NamedTuple):
     """Which captions: a captioner's, or the human ones aligned to its vocabulary."""
 
-    side: str
+    side: Side
     captioner: str
     caption_set: str = "standard"
     caption_index: int = 0
-    vocabulary: str = ""
+    vocabulary: Vocabulary = ""
 
 
 @lru_cache(maxsize=32)
@@ -117,13 +119,13 @@ def read_captions(corpus: Corpus, reading: Reading, form: TextForm) -> pd.Series
 
 
 def masked(
-    corpus: Corpus, captioner: str, side: str = "model", caption_index: int = 0
+    corpus: Corpus, captioner: str, side: Side = "model", caption_index: int = 0
 ) -> pd.DataFrame:
     """Captions beside what a classifier reads of them, by image id: to look at.
 
     `side` human: people's captions, aligned to the captioner's vocabulary.
     """
-    vocabulary = "captioner" if side == "human" else ""
+    vocabulary: Vocabulary = "captioner" if side == "human" else ""
     reading = Reading(side, captioner, caption_index=caption_index, vocabulary=vocabulary)
     said, read = raw_captions(corpus, reading), read_captions(corpus, reading, TextForm())
     label = corpus.labels.map(dict(enumerate(corpus.attribute.classes))).reindex(said.index)

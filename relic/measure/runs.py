@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -22,10 +22,10 @@ from scipy.special import expit
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
 from relic.measure import inputs
-from relic.measure.classifiers.base import Classifier, TextForm, classifier, kind_of
-from relic.measure.inputs import Reading
+from relic.measure.classifiers.base import Classifier, Name, TextForm, classifier, kind_of
+from relic.measure.inputs import Reading, Side, Vocabulary
 from relic.measure.score import fit_temperature, lic_score, summary
-from relic.measure.splits import split
+from relic.measure.splits import Policy, split
 from relic.whole import write_whole
 
 PIPELINE = 1  # raised when a change in material, text, splits or score moves numbers
@@ -41,14 +41,14 @@ class Run:
     corpus: str
     attribute: str
     captioner: str
-    classifier: str
-    side: str = "model"  # whose captions: `model` for LIC_M, `human` for LIC_D
+    classifier: Name
+    side: Side = "model"
     caption_set: str = "standard"  # of a captioner: standard, th10, masked_person, ...
     labels: str = "true"  # true, permuted, or noisy:RATE
     size: int = 0  # images of the balanced set; 0 is all there are
     caption_index: int = 0  # which human caption
-    vocabulary: str = ""  # human captions only; none keeps every word
-    split: str = "paired"  # one of POLICIES (`relic.measure.splits`)
+    vocabulary: Vocabulary = ""  # human captions only; none keeps every word
+    split: Policy = "paired"
     seed: int = 0
     recipe: str = ""
     batching: str = ""
@@ -95,7 +95,7 @@ class Outcome:
     images: pd.DataFrame  # image_id, y, p, seen_raw, seen_masked
 
 
-def describe(corpus, captioner: str, classifier: str, **options) -> Run:
+def describe(corpus, captioner: str, classifier: Name, **options) -> Run:
     """A complete description for a corpus, checked before anything is computed.
 
     Of a corpus that is no `Corpus`, because its captions are not here, without a fingerprint.
@@ -127,10 +127,10 @@ def _check(run: Run, corpus: Corpus) -> None:
         known = ", ".join(corpus.captioners)
         raise RelicError(f"{where}: unknown captioner {run.captioner!r}", expected=known)
     classifier(run.classifier, **run.options)  # refuses wrong options
-    if run.side not in ("model", "human"):
-        raise RelicError(f"side {run.side!r}", expected="model or human")
-    if run.vocabulary not in ("", *inputs.VOCABULARIES):
-        raise RelicError(f"vocabulary {run.vocabulary!r}", expected=", ".join(inputs.VOCABULARIES))
+    for field in fields(Run):
+        allowed, value = get_args(field.type), getattr(run, field.name)  # of a Literal
+        if allowed and value not in allowed:
+            raise RelicError(f"{field.name} {value!r}", expected=", ".join(filter(None, allowed)))
     if run.side == "human" and run.split == "upstream" and not corpus.human_row_order:
         raise RelicError(
             f"{where}: `upstream` splits of human captions need the row order of upstream's file",
@@ -194,7 +194,7 @@ def held_out_temperature(run: Run, material: Material) -> float:
 
 
 def train(
-    corpus: Corpus, captioner: str, classifier: str = "linear", seed: int = 0, **options
+    corpus: Corpus, captioner: str, classifier: Name = "linear", seed: int = 0, **options
 ) -> Outcome:
     """One classifier on one split: its scores, and its guess for each test image."""
     return compute(corpus, describe(corpus, captioner, classifier, seed=seed, **options))

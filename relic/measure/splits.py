@@ -1,24 +1,24 @@
 """Split policies: which images train the attribute classifier and which test it.
 
 `upstream` reproduces the papers' procedure bit by bit for a seed and a file's row order.
-The other policies differ in what may change a split: see `POLICIES`.
+The other policies differ in what may change a split: see `Policy`.
 """
 
 import random
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
 
 from relic.errors import RelicError
 
-POLICIES = {
-    "upstream": "as the papers: depends on the seed and on the row order of the captioner's file",
-    "unpaired": "as upstream, over rows sorted by image id",
-    "paired": "one split per seed over image ids, the same for human captions and every captioner",
-    "grouped": "ten folds: images whose generated captions read alike, once masked, lie in one",
-}
+Policy = Literal[
+    "upstream",  # as the papers: depends on the seed and on the row order of the captioner's file
+    "unpaired",  # as upstream, over rows sorted by image id
+    "paired",  # one split per seed over image ids, the same for human captions and every captioner
+    "grouped",  # ten folds: images whose generated captions read alike, once masked, lie in one
+]
 PAPER_SEEDS = (0, 12, 100, 200, 300, 400, 456, 500, 789, 1234)
 TEST_SHARE, FOLDS = 0.1, 10
 FEWEST = 20  # images of a class below which a score means nothing
@@ -112,8 +112,8 @@ def _dealt(classes: bytes, keys: bytes) -> np.ndarray:
 
 def check_labels(labels: pd.Series, policy: str) -> None:
     """Refuse labels that cannot be split, with what is wrong with them."""
-    if policy not in POLICIES:
-        raise RelicError(f"unknown split policy {policy!r}", expected=", ".join(POLICIES))
+    if policy not in get_args(Policy):
+        raise RelicError(f"unknown split policy {policy!r}", expected=", ".join(get_args(Policy)))
     if labels.index.has_duplicates or not labels.isin([0, 1]).all():
         raise RelicError("an image's label twice, or neither 0 nor 1", expected="0 or 1, once each")
     counts = labels.value_counts().reindex([0, 1], fill_value=0)

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
 from relic.errors import RelicError, needed
 
+Name = Literal["linear", "lstm", "bert-ft", "bert-pre"]
 MINILM = "all-MiniLM-L6-v2"
 
 
@@ -44,7 +45,7 @@ class Classifier(Protocol):
 CASED = TextForm(lowercase_generated=False)
 PIECES = TextForm(mask_token="[MASK]", unknown="[UNK]")  # one word piece each
 HEADS = ("5e-5x20", "1e-5x5", "5e-5x20-dropout", "1e-5x5-dropout")  # recipes of a frozen encoder's
-CLASSIFIERS = {
+CLASSIFIERS: dict[Name, Kind] = {
     # of the recipes, those of `linear` after the first show what confidence does
     "linear": Kind(1, ("C=0.1", "C=0.01", "C=1", "C=10")),
     "lstm": Kind(1, ("upstream", "1e-3x4", "tuned"), ("bucketed", "packed"), "", CASED),
