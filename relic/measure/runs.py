@@ -159,7 +159,9 @@ def prepare(corpus: Corpus, run: Run) -> Material:
     at = [raw.index.get_indexer(side) for side in (sides.train, sides.test)]
     said, read = ([texts.to_numpy()[rows].tolist() for rows in at] for texts in (raw, masked))
     images = {"image_id": sides.test, "y": classes.loc[sides.test].to_numpy()}
-    images["seen_raw"], images["seen_masked"] = (pd.Index(t).isin(h) for h, t in (said, read))
+    for column, (train, test) in {"seen_raw": said, "seen_masked": read}.items():
+        known = set(train)
+        images[column] = [caption in known for caption in test]
     return Material(read[0], classes.loc[sides.train].to_numpy(), read[1], pd.DataFrame(images))
 
 
