@@ -91,3 +91,10 @@ def test_it_changes_the_page(name, parameter):
 )
 def test_none_is_left_out(file):
     assert set(VARIED.get(file.stem, {"to": {}})["to"]) == set(notebook_parameters(file))
+
+
+def test_a_page_rests_on_the_splits_that_it_is_given():
+    """No figure, table or verdict of claim 2 falls back on all recorded splits."""
+    shown = " ".join(outputs("20_claim2_amplification", {"seeds": [0, 12, 100]}))
+    assert "3 splits" in shown
+    assert "10 splits" not in shown
