@@ -40,7 +40,6 @@ def check(directory: Path | None) -> SimpleNamespace:
     directory = load.data_directory(directory)
     hashes = manifest().set_index("local")["git_blob_sha1"]
     absent = [name for name in hashes.index if not (directory / name).is_file()]
-    here = hashes.drop(absent)
     absent += [part for part in load.PARTS[3:] if not (directory / part).is_dir()]
     costs = {n: next(cost for s, cost in DISABLES.items() if n.startswith(s)) for n in absent}
     attributes = [_attribute(directory, name) for name in known_attributes()]
@@ -55,7 +54,7 @@ def check(directory: Path | None) -> SimpleNamespace:
         fingerprint=load.directory_fingerprint(directory),
         attributes=attributes,
         missing=[{"path": name, "disables": cost} for name, cost in costs.items()],
-        modified=[n for n, sha1 in here.items() if present(directory / n) != sha1],
+        modified=[n for n, sha1 in hashes.items() if present(directory / n) not in (None, sha1)],
         coco=coco,
         errors=list(dict.fromkeys(errors)),
         usable=any(a.images for a in attributes) and not errors,

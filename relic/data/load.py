@@ -21,8 +21,6 @@ from relic.errors import RelicError
 GET = "relic data fetch DIR, then export RELIC_DATA=DIR (or ./run_all.sh --data DIR)"
 CHOICES = ("auto", "embedded", "real")
 PARTS = "bias_data age_data age_annotations coco visual_context gender_score captioners".split()
-GENERATED = ["captioner", "caption_set", "image_id", "caption"]
-HUMAN = ["image_id", "caption_index", "caption", "source"]
 LAYOUT = {
     "expected": "upstream's layout: bias_data/, age_data/",
     "mend": "relic data fetch DIR, or relic data check DIR to see what is there",
@@ -66,11 +64,7 @@ def data_directory(directory: str | Path | None = None) -> Path:
     directory = Path(directory).expanduser()
     if directory.is_dir():
         return directory
-    raise RelicError(
-        f"{directory} is not a directory",
-        expected="a directory with bias_data/ and age_data/",
-        mend="relic data fetch DIR, with a directory of your choice",
-    )
+    raise RelicError(f"{directory} is not a directory", expected=LAYOUT["expected"], mend=GET)
 
 
 def load_real(directory: Path, attribute_name: str, images: str = "") -> Corpus:
@@ -142,8 +136,8 @@ def _labelled(directory: Path, attribute: Attribute, labels: dict) -> Iterator[p
 
 
 def _frame(captions: dict[int, str], captioner: str, caption_set: str = "standard") -> pd.DataFrame:
-    frame = pd.DataFrame(captions.items(), columns=["image_id", "caption"])
-    return frame.assign(captioner=captioner, caption_set=caption_set)[GENERATED]
+    whose = {"captioner": captioner, "caption_set": caption_set}
+    return pd.DataFrame(whose | {"image_id": list(captions), "caption": list(captions.values())})
 
 
 def _further(directory: Path, images: str, labels: pd.Series) -> dict[str, dict[int, str]]:
@@ -203,7 +197,7 @@ def directory_fingerprint(directory: Path) -> str:
     """SHA-256 over names and bytes of all data files: changes when any of them does."""
     digest = hashlib.sha256()
     for part in PARTS:
-        files = (p for p in (Path(directory) / part).rglob("*") if p.is_file())
+        files = (p for p in (directory / part).rglob("*") if p.is_file())
         for file in sorted(p for p in files if p.suffix != ".part"):
             try:
                 with file.open("rb") as stream:
@@ -226,7 +220,7 @@ def human_captions(directory: Path, attribute: str, images: Iterable[int]) -> pd
         for image_id, texts in captions.items()
         for number, text in enumerate(texts[:HUMAN_CAPTIONS])
     ]
-    frame = pd.DataFrame(rows, columns=HUMAN)
+    frame = pd.DataFrame(rows, columns=["image_id", "caption_index", "caption", "source"])
     frame = frame[frame["image_id"].isin(images)]
     depth = frame.groupby(["image_id", "source"], sort=False).size().reset_index(name="depth")
     best = depth.sort_values("depth", ascending=False, kind="stable").drop_duplicates("image_id")

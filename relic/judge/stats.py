@@ -56,8 +56,6 @@ class Estimate(NamedTuple):
 
     def detectable(self) -> float:
         """The smallest true value above 0 that would be found, with this spread, in 80 % of studies."""
-        if not self.df > 0:
-            return math.nan
         return float(special.stdtrit(self.df, [0.975, POWER]).sum() * self.error)
 
     def minus(self, other: "Estimate") -> "Estimate":

@@ -72,8 +72,7 @@ def vocabulary(corpus: Corpus, reading: Reading) -> tuple[str, ...] | None:
 
 def own_words(captions: Iterable[str], attribute: Attribute) -> tuple[str, ...]:
     """The vocabulary of a captioner that published none: the words of its captions after masking."""
-    masked = set(masked_captions(captions, attribute))
-    return tuple(sorted({token for caption in masked for token in caption.split()}))
+    return tuple(sorted(set(" ".join(masked_captions(captions, attribute)).split())))
 
 
 @lru_cache(maxsize=64)

@@ -164,19 +164,14 @@ def _in_pools(
 
 @contextmanager
 def _processes(workers: int) -> Iterator[Callable[[Bundle], Executor]]:
-    """Processes on this machine."""
-    with ProcessPoolExecutor(workers, _context(), initializer=_end_with_parent) as pool:
+    """On this machine, forked from a server that imports this code once: edits cannot reach a sweep."""
+    forks = "forkserver" in multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if forks else "spawn")
+    if forks:
+        loaded = [name for name in list(sys.modules) if name.partition(".")[0] == "relic"]
+        context.set_forkserver_preload(loaded)
+    with ProcessPoolExecutor(workers, context, initializer=_end_with_parent) as pool:
         yield lambda bundle: pool
-
-
-def _context():
-    """Workers fork from a server that imports this process's code once: edits cannot reach a sweep."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    loaded = [name for name in list(sys.modules) if name.partition(".")[0] == "relic"]
-    context.set_forkserver_preload(loaded)
-    return context
 
 
 def _end_with_parent() -> None:

@@ -75,6 +75,19 @@ def stored_outcomes(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def outcomes_of(frame: pd.DataFrame, store: Store) -> pd.DataFrame:
+    """Per-image outcomes of recorded runs and of this machine's own."""
+    here = frame["source"] == OWN
+    own, keys = stored_outcomes(store, frame[here]), set(frame["key"][~here])
+    if not keys:  # an audit's: there need be no record
+        return own
+    record = read_outcomes()
+    if without := len(keys - set(record["key"].unique())):
+        found = f"{without} of these runs are recorded without outcomes by image"
+        raise RelicError(found, expected=f"runs as compared by default: {PLAIN}")
+    return pd.concat([record[record["key"].isin(keys)], own], ignore_index=True)
+
+
 def run_of(row: dict) -> Run:
     """The run that a row describes."""
     return Run(**{name: row[name] for name in DESCRIPTION})

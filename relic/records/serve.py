@@ -25,16 +25,7 @@ from relic.measure.runs import Run, Store
 from relic.measure.splits import PAPER_SEEDS
 from relic.measure.sweep import SLOW, grid, sweep
 from relic.numbers import count
-from relic.records.runs import (
-    OWN,
-    PLAIN,
-    UNCHANGED,
-    asked,
-    own_frame,
-    read_outcomes,
-    read_recorded,
-    stored_outcomes,
-)
+from relic.records.runs import OWN, PLAIN, UNCHANGED, asked, outcomes_of, own_frame, read_recorded
 from relic.records.tables import read_table
 
 
@@ -113,15 +104,7 @@ class Runs:
     @cached_property
     def outcomes(self) -> pd.DataFrame:
         """What became of each test image: key, image_id, score, unseen_raw, unseen."""
-        here = self.frame["source"] == OWN
-        own, keys = stored_outcomes(self.store, self.frame[here]), set(self.frame["key"][~here])
-        if not keys:  # an audit's: there need be no record
-            return own
-        record = read_outcomes()
-        if without := len(keys - set(record["key"].unique())):
-            found = f"{without} of these runs are recorded without outcomes by image"
-            raise RelicError(found, expected=f"runs as compared by default: {PLAIN}")
-        return pd.concat([record[record["key"].isin(keys)], own], ignore_index=True)
+        return outcomes_of(self.frame, self.store)
 
     def where(self, **values) -> "Runs":
         """Those whose fields have these values (a list: one of them)."""

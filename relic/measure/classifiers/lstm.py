@@ -128,10 +128,8 @@ class LSTM:
 
     def _sequences(self, captions) -> list[torch.Tensor]:
         """Token ids; a caption without tokens is one unknown word."""
-        return [
-            torch.tensor([self.ids.get(token, UNK) for token in spacy_tokens(caption)] or [UNK])
-            for caption in captions
-        ]
+        numbers = ([self.ids.get(token, UNK) for token in spacy_tokens(c)] for c in captions)
+        return [torch.tensor(ids or [UNK]) for ids in numbers]
 
     def _batches(self, sequences: list[torch.Tensor], rng: np.random.Generator | None):
         """Index arrays of 64, or about 64 when bucketed; in random order when training."""
