@@ -25,7 +25,6 @@ class Attribute(BaseModel):
     mask_token: str
     masked_words: frozenset[str]
     tokenizer: str = TREEBANK  # English; `words`, `spaces` or `spacy:de` for another language
-    optional_masked_words: frozenset[str] = frozenset()
     class_words: dict[str, frozenset[str]] = {}  # masked words by the class they state, where known
 
     @model_validator(mode="before")
@@ -39,7 +38,7 @@ class Attribute(BaseModel):
         every = sorted(set().union(*by_class.values()))
         return {**content, "masked_words": every, "class_words": by_class}
 
-    @field_validator("masked_words", "optional_masked_words", mode="before")
+    @field_validator("masked_words", mode="before")
     @classmethod
     def _words_of_lines(cls, lines):
         """Split the YAML file's lines of words, in lower case as captions are read; one may stand alone."""
@@ -61,8 +60,7 @@ def load_attribute(name: str | Path) -> Attribute:
     """
     file = Path(name) if str(name).endswith((".yml", ".yaml")) else paths.ATTRIBUTES / f"{name}.yml"
     if not file.is_file():
-        known = ", ".join(known_attributes())
-        expected = f"one of {known}, or the path of a YAML file"
+        expected = f"one of {', '.join(known_attributes())}, or the path of a YAML file"
         raise RelicError(f"unknown attribute {str(name)!r}", expected=expected)
     try:
         return Attribute(**_plain_yaml(file))

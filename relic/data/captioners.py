@@ -28,33 +28,33 @@ def registry() -> dict[str, dict]:
 
 @lru_cache(maxsize=4)
 def _read(own: Path | None) -> dict[str, dict]:
-    found: dict[str, dict] = {}
+    entries: dict[str, dict] = {}
     for file in filter(Path.is_file, filter(None, (paths.CAPTIONERS, own))):
         try:
             rows = yaml.safe_load(file.read_text(encoding="utf-8"))
-            wrong = [key for key, about in rows.items() if key in found or not _sound(about)]
+            wrong = [key for key, entry in rows.items() if key in entries or not _sound(entry)]
         except (yaml.YAMLError, UnicodeDecodeError, AttributeError) as error:
             raise RelicError(f"{file}: {error}", expected="a row a captioner") from error
         if wrong:
             expected = f"a key of its own; name, images and file; of the fields {', '.join(FIELDS)}"
             raise RelicError(f"{file}: {', '.join(map(str, wrong))}", expected=expected)
-        found |= rows
-    return found
+        entries |= rows
+    return entries
 
 
-def _sound(about) -> bool:
-    known = isinstance(about, dict) and set(about) <= set(FIELDS) and bool(about.get("name"))
-    return known and bool(about.get("images")) == bool(about.get("file"))
+def _sound(entry) -> bool:
+    named = isinstance(entry, dict) and set(entry) <= set(FIELDS) and bool(entry.get("name"))
+    return named and bool(entry.get("images")) == bool(entry.get("file"))
 
 
 def image_sets() -> list[str]:
     """Names of the images that further captioners have captions of."""
-    return list(dict.fromkeys(a["images"] for a in registry().values() if "images" in a))
+    return list(dict.fromkeys(e["images"] for e in registry().values() if "images" in e))
 
 
 def captioners_of(images: str = "") -> dict[str, dict]:
     """The further captioners of these images, by key; by default the papers', which have them all."""
-    return {key: about for key, about in registry().items() if about.get("images", "") == images}
+    return {key: entry for key, entry in registry().items() if entry.get("images", "") == images}
 
 
 def corpus_name(images: str = "") -> str:
@@ -68,7 +68,7 @@ def corpus_name(images: str = "") -> str:
 
 def display_names() -> dict[str, str]:
     """Captioner by key, as tables show it; the embedded corpus's too."""
-    real = {key: about["name"] for key, about in registry().items()}
+    real = {key: entry["name"] for key, entry in registry().items()}
     return real | {captioner.key: captioner.name for captioner in PLANTED}
 
 

@@ -40,7 +40,6 @@ def check(directory: Path | None) -> SimpleNamespace:
     directory = load.data_directory(directory)
     hashes = manifest().set_index("local")["git_blob_sha1"]
     absent = [name for name in hashes.index if not (directory / name).is_file()]
-    here = hashes.drop(absent)
     absent += [part for part in load.PARTS[3:] if not (directory / part).is_dir()]
     costs = {n: next(cost for s, cost in DISABLES.items() if n.startswith(s)) for n in absent}
     attributes = [_attribute(directory, name) for name in known_attributes()]
@@ -55,7 +54,7 @@ def check(directory: Path | None) -> SimpleNamespace:
         fingerprint=load.directory_fingerprint(directory),
         attributes=attributes,
         missing=[{"path": name, "disables": cost} for name, cost in costs.items()],
-        modified=[n for n, sha1 in here.items() if present(directory / n) != sha1],
+        modified=[n for n, sha1 in hashes.items() if present(directory / n) not in (None, sha1)],
         coco=coco,
         errors=list(dict.fromkeys(errors)),
         usable=any(a.images for a in attributes) and not errors,
@@ -64,18 +63,19 @@ def check(directory: Path | None) -> SimpleNamespace:
 
 def _attribute(directory: Path, name: str) -> SimpleNamespace:
     """One attribute: images, labels beside the papers', human captions, captioners."""
-    known = [files["name"] for files in captioners_of().values() if name in files]
+    published = [entry["name"] for entry in captioners_of().values() if name in entry]
     report = {"attribute": name, "images": 0, "labels": {}, "expected": EXPECTED[name], "error": ""}
     report |= {"with_human_captions": 0, "with_human_captions_by_label": {}}
-    report |= {"with_fewer_than_five": 0, "captioners": [], "missing_captioners": known}
+    report |= {"with_fewer_than_five": 0, "captioners": [], "missing_captioners": published}
     try:
         corpus = load.load_real(directory, name)
-        found = [corpus.display_names[key] for key in corpus.captioners]
+        names = [corpus.display_names[key] for key in corpus.captioners]
         report |= {"images": len(corpus.labels), "labels": corpus.label_counts()}
         report["with_human_captions"] = len(corpus.covered)
         report["with_human_captions_by_label"] = corpus.label_counts(corpus.covered)
         report["with_fewer_than_five"] = int((corpus.depth < HUMAN_CAPTIONS).sum())
-        report |= {"captioners": found, "missing_captioners": [n for n in known if n not in found]}
+        report |= {"captioners": names}
+        report["missing_captioners"] = [n for n in published if n not in names]
     except RelicError as error:
         absent = error.found.endswith(f"labelled with {name}")
         report["error"] = "" if absent else str(error)

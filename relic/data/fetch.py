@@ -79,13 +79,13 @@ class _Source:
         untold = "Content-Length" not in answer.headers and pd.notna(row.bytes)
         if untold and len(content) < row.bytes:
             raise requests.ConnectionError(f"lost after {len(content)} of {row.bytes} bytes")
-        if (found := git_blob_sha1(content)) != row.git_blob_sha1:
-            raise ValueError(f"the server sent {len(content)} other bytes: {_hashes(row, found)}")
+        if (sha1 := git_blob_sha1(content)) != row.git_blob_sha1:
+            raise ValueError(f"the server sent {len(content)} other bytes: {_hashes(row, sha1)}")
         return content
 
 
-def _hashes(row, found: str) -> str:
-    return f"expected git_blob_sha1 {row.git_blob_sha1}, found {found}"
+def _hashes(row, sha1: str) -> str:
+    return f"expected git_blob_sha1 {row.git_blob_sha1}, found {sha1}"
 
 
 def _mend(directory: Path, stopped: str, differing: int, failed: int) -> str:
@@ -112,13 +112,13 @@ def fetch(directory: str | Path, base: str = UPSTREAM, *, replace: bool = False)
     another = "relic data fetch DIR, where DIR is a directory you may write to"
     check_writable(directory, f"cannot write into {directory}", mend=another)
     for row in files.itertuples():
-        found = present(directory / row.local)
-        if found == row.git_blob_sha1:
+        there = present(directory / row.local)
+        if there == row.git_blob_sha1:
             fetched.kept.append(row.local)
-        elif found is None or replace:
+        elif there is None or replace:
             missing.append(row)
         else:
-            failed[row.local] = f"present and untouched: {_hashes(row, found)}"
+            failed[row.local] = f"present and untouched: {_hashes(row, there)}"
     differing = len(failed)
     with source.session:
         for row in tqdm(missing, unit="file", disable=None):  # shown on a terminal only

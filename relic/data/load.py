@@ -21,8 +21,6 @@ from relic.errors import RelicError
 GET = "relic data fetch DIR, then export RELIC_DATA=DIR (or ./run_all.sh --data DIR)"
 CHOICES = ("auto", "embedded", "real")
 PARTS = "bias_data age_data age_annotations coco visual_context gender_score captioners".split()
-GENERATED = ["captioner", "caption_set", "image_id", "caption"]
-HUMAN = ["image_id", "caption_index", "caption", "source"]
 LAYOUT = {
     "expected": "upstream's layout: bias_data/, age_data/",
     "mend": "relic data fetch DIR, or relic data check DIR to see what is there",
@@ -66,74 +64,70 @@ def data_directory(directory: str | Path | None = None) -> Path:
     directory = Path(directory).expanduser()
     if directory.is_dir():
         return directory
-    raise RelicError(
-        f"{directory} is not a directory",
-        expected="a directory with bias_data/ and age_data/",
-        mend="relic data fetch DIR, with a directory of your choice",
-    )
+    raise RelicError(f"{directory} is not a directory", expected=LAYOUT["expected"], mend=GET)
 
 
-def load_real(directory: Path, attribute: str, images: str = "") -> Corpus:
+def load_real(directory: Path, attribute_name: str, images: str = "") -> Corpus:
     """The corpus of an attribute, from whichever of its files are in `directory`.
 
     `images`: the papers' captioners and further ones on the images that the further ones have.
     """
-    directory, about = data_directory(directory), load_attribute(attribute)
+    directory, attribute = data_directory(directory), load_attribute(attribute_name)
     labels: dict[int, int] = {}
-    frames = list(_labelled(directory, about, labels))
+    frames = list(_labelled(directory, attribute, labels))
     if not frames:
-        raise RelicError(f"{directory} has no captions labelled with {about.name}", **LAYOUT)
-    series = _series(labels, about)
+        raise RelicError(f"{directory} has no captions labelled with {attribute.name}", **LAYOUT)
+    series = _series(labels, attribute)
     further = _further(directory, images, series) if images else {}
     for captioner, captions in further.items():
         series = series[series.index.isin(captions)]
         frames.append(_frame(captions, captioner))
     generated = pd.concat(frames, ignore_index=True)
     vocabularies = read_vocabularies(directory, list(generated["captioner"].unique()))
-    human = human_captions(directory, about.name, series.index)
-    own = HUMAN_ANN.get(about.name, AGE_FILE)
+    human = human_captions(directory, attribute.name, series.index)
+    upstream = HUMAN_ANN.get(attribute.name, AGE_FILE)
     return Corpus(
         name=corpus_name(images),
         synthetic=False,
-        attribute=about,
+        attribute=attribute,
         labels=series,
         generated=generated,
         human=human,
         vocabularies=vocabularies | dict.fromkeys(further, ()),
         display_names=display_names(),
-        human_row_order=not human.empty and set(human["source"]) == {own},
-        reload=partial(load_real, directory, attribute, images),
+        human_row_order=not human.empty and set(human["source"]) == {upstream},
+        reload=partial(load_real, directory, attribute_name, images),
     )
 
 
-def labels_of(directory: Path, about: Attribute) -> pd.Series:
+def labels_of(directory: Path, attribute: Attribute) -> pd.Series:
     """Classes by image id, from the first of the captioners' files that is there."""
     labels: dict[int, int] = {}
-    if next(_labelled(directory, about, labels), None) is None:
-        raise RelicError(f"{directory} has no labels of {about.name}", **LAYOUT)
-    return _series(labels, about)
+    if next(_labelled(directory, attribute, labels), None) is None:
+        raise RelicError(f"{directory} has no labels of {attribute.name}", **LAYOUT)
+    return _series(labels, attribute)
 
 
-def _series(labels: dict[int, int], about: Attribute) -> pd.Series:
-    series = pd.Series(labels, name=about.name, dtype="int64").sort_index()
+def _series(labels: dict[int, int], attribute: Attribute) -> pd.Series:
+    series = pd.Series(labels, name=attribute.name, dtype="int64").sort_index()
     return series.set_axis(series.index.astype("int64").rename("image_id"))
 
 
-def _labelled(directory: Path, about: Attribute, labels: dict[int, int]) -> Iterator[pd.DataFrame]:
+def _labelled(directory: Path, attribute: Attribute, labels: dict) -> Iterator[pd.DataFrame]:
     """The captions of each captioner and caption set that is there, of images of the two classes.
 
-    Their classes are added to `labels`.
+    Their classes are added to `labels`, by image id.
     """
-    for captioner, caption_set, name, column in _files(about.name):
+    for captioner, caption_set, name, column in _files(attribute.name):
         file, captions = directory / name, {}
-        fields = {"img_id": is_image_id, about.field: is_text, column: is_text}
+        fields = {"img_id": is_image_id, attribute.field: is_text, column: is_text}
         rows = rows_of(file, read_pickle(file), fields) if file.exists() else ()
         for number, (image_id, label, caption) in enumerate(rows):
-            if label not in about.classes:  # as `Unsure`
+            if label not in attribute.classes:  # as `Unsure`
                 continue
             if image_id in captions:
                 raise bad_row(file, number, f"image {image_id} a second time", "one row an image")
-            value = about.classes.index(label)
+            value = attribute.classes.index(label)
             if labels.setdefault(image_id, value) != value:
                 raise bad_row(file, number, f"image {image_id} has another label here", "one label")
             captions[image_id] = caption
@@ -142,19 +136,19 @@ def _labelled(directory: Path, about: Attribute, labels: dict[int, int]) -> Iter
 
 
 def _frame(captions: dict[int, str], captioner: str, caption_set: str = "standard") -> pd.DataFrame:
-    frame = pd.DataFrame(captions.items(), columns=["image_id", "caption"])
-    return frame.assign(captioner=captioner, caption_set=caption_set)[GENERATED]
+    whose = {"captioner": captioner, "caption_set": caption_set}
+    return pd.DataFrame(whose | {"image_id": list(captions), "caption": list(captions.values())})
 
 
 def _further(directory: Path, images: str, labels: pd.Series) -> dict[str, dict[int, str]]:
     """All captions of the further captioners of these images; each has every labelled one of them."""
-    found: dict[str, dict[int, str]] = {}
-    for captioner, about in captioners_of(images).items():
-        file, source = directory / about["file"], about.get("source", "not stated")
+    by_captioner: dict[str, dict[int, str]] = {}
+    for captioner, entry in captioners_of(images).items():
+        file, source = directory / entry["file"], entry.get("source", "not stated")
         if not file.exists():
             continue
         captions = read_results(file, mend=f"its source: {source}")
-        first = next(iter(found.values()), captions)
+        first = next(iter(by_captioner.values()), captions)
         absent = [i for i in labels.index if i in first and i not in captions]
         if absent:
             raise RelicError(
@@ -162,15 +156,15 @@ def _further(directory: Path, images: str, labels: pd.Series) -> dict[str, dict[
                 expected="captions of all images that go by that name",
                 mend=f"another name in `images` of {captioner} in captioners.yml",
             )
-        found[captioner] = captions
-    if not found:
-        files = ", ".join(about["file"] for about in captioners_of(images).values())
+        by_captioner[captioner] = captions
+    if not by_captioner:
+        files = ", ".join(entry["file"] for entry in captioners_of(images).values())
         raise RelicError(
             f"{directory} has no captions of {images} images",
             expected=f"one of {files or 'no file: no captioner has images of that name'}",
             mend="captioners.yml names their sources; COCO's results format",
         )
-    return found
+    return by_captioner
 
 
 def _files(attribute: str) -> Iterator[tuple[str, str, str, str]]:
@@ -203,7 +197,7 @@ def directory_fingerprint(directory: Path) -> str:
     """SHA-256 over names and bytes of all data files: changes when any of them does."""
     digest = hashlib.sha256()
     for part in PARTS:
-        files = (p for p in (Path(directory) / part).rglob("*") if p.is_file())
+        files = (p for p in (directory / part).rglob("*") if p.is_file())
         for file in sorted(p for p in files if p.suffix != ".part"):
             try:
                 with file.open("rb") as stream:
@@ -226,7 +220,7 @@ def human_captions(directory: Path, attribute: str, images: Iterable[int]) -> pd
         for image_id, texts in captions.items()
         for number, text in enumerate(texts[:HUMAN_CAPTIONS])
     ]
-    frame = pd.DataFrame(rows, columns=HUMAN)
+    frame = pd.DataFrame(rows, columns=["image_id", "caption_index", "caption", "source"])
     frame = frame[frame["image_id"].isin(images)]
     depth = frame.groupby(["image_id", "source"], sort=False).size().reset_index(name="depth")
     best = depth.sort_values("depth", ascending=False, kind="stable").drop_duplicates("image_id")
@@ -235,9 +229,9 @@ def human_captions(directory: Path, attribute: str, images: Iterable[int]) -> pd
 
 def _sources(directory: Path, attribute: str) -> Iterator[tuple[str, dict[int, list[str]]]]:
     """(source name, captions by image) in order of preference; absent sources are left out."""
-    own = HUMAN_ANN.get(attribute, AGE_FILE)
+    upstream = HUMAN_ANN.get(attribute, AGE_FILE)
     coco = [f"coco/{file.name}" for file in coco_files(directory)]
-    for name in dict.fromkeys([own, *HUMAN_ANN.values(), *coco, AGE_FILE]):
+    for name in dict.fromkeys([upstream, *HUMAN_ANN.values(), *coco, AGE_FILE]):
         if name in coco or (directory / name).exists():
             file = directory / name
             yield name, read_coco(file) if name in coco else read_caption_lists(file)

@@ -75,10 +75,10 @@ class Channel:
     """The kinds and phrases of one attribute as probability tables."""
 
     def __init__(self, attribute: str):
-        about = lexicon()[attribute]
-        self.attribute, self.presence = attribute, about["presence"]
-        self.kind_strength, self.phrase_strength = about["strength"]
-        kinds = list(about["kinds"].values())
+        entry = lexicon()[attribute]
+        self.attribute, self.presence = attribute, entry["presence"]
+        self.kind_strength, self.phrase_strength = entry["strength"]
+        kinds = list(entry["kinds"].values())
         self.places = [kind.get("place") for kind in kinds]
         self.phrases = [list(kind["phrases"]) for kind in kinds]
         self._kind = np.array([kind["kind"] for kind in kinds], dtype=float)
@@ -98,8 +98,8 @@ class Channel:
 
     def words(self, share: float = 1.0) -> set[str]:
         """Words of the commonest `share` of each kind's phrases, and of its place."""
-        kept = [p for row in self.phrases for p in row[: round(share * len(row))]]
-        return {word for phrase in [*kept, *filter(None, self.places)] for word in phrase.split()}
+        common = [p for row in self.phrases for p in row[: round(share * len(row))]]
+        return {word for phrase in [*common, *filter(None, self.places)] for word in phrase.split()}
 
     def outcomes(self, gain: float):
         """Every kind with what is said of it, and P(kind and said | class) of both classes."""
@@ -136,14 +136,14 @@ def bayes_score(
     by_kind: defaultdict = defaultdict(list)
     for kind, phrases, probabilities in channel(attribute).outcomes(gain):
         words = [phrase.split() for phrase in phrases]
-        kept = [[w if vocabulary is None or w in vocabulary else "" for w in row] for row in words]
-        by_kind[kind].append((tuple(map(tuple, kept)), probabilities))
+        read = [[w if vocabulary is None or w in vocabulary else "" for w in row] for row in words]
+        by_kind[kind].append((tuple(map(tuple, read)), probabilities))
     said: defaultdict = defaultdict(lambda: np.zeros(2))
     for kind, outcomes in by_kind.items():
-        given = channel(attribute).kind_probabilities()[:, kind] if sentences > 1 else 1.0
-        for each in product(outcomes, repeat=sentences):
-            texts, chances = zip(*each, strict=True)
-            said[tuple(sorted(texts))] += np.prod(chances, axis=0) / given ** (sentences - 1)
+        of_kind = channel(attribute).kind_probabilities()[:, kind] if sentences > 1 else 1.0
+        for caption in product(outcomes, repeat=sentences):
+            texts, chances = zip(*caption, strict=True)
+            said[tuple(sorted(texts))] += np.prod(chances, axis=0) / of_kind ** (sentences - 1)
     table = np.array(list(said.values()))
     posterior = table.max(axis=1) / table.sum(axis=1)
     return float(100 * (table.mean(axis=1) * posterior**2).sum())
@@ -182,7 +182,7 @@ def planted_corpus(
     captioners: tuple[PlantedCaptioner, ...] = CAPTIONERS,
 ) -> PlantedCorpus:
     """The embedded corpus for gender, race or age: same images and captions, other labels."""
-    about = load_attribute(attribute)
+    described = load_attribute(attribute)
     if attribute not in known_attributes():
         raise RelicError(f"{NAME} has no {attribute}", expected=", ".join(known_attributes()))
     if not isinstance(images, int) or not FEWEST <= images <= MOST:
@@ -194,7 +194,7 @@ def planted_corpus(
     return PlantedCorpus(
         name=f"{NAME}, {images:,} images" + (f", seed {seed}" if seed else ""),
         synthetic=True,
-        attribute=about,
+        attribute=described,
         labels=pd.Series(classes[attribute], index=ids, name=attribute).astype("int64"),
         generated=generated,
         human=human,
@@ -216,15 +216,15 @@ def _draw(images: int, seed: int, captioners: tuple[PlantedCaptioner, ...]) -> t
     kinds = {name: _choose(tables[name][labels], rng) for name, labels in classes.items()}
     ids, human, frames = pd.DataFrame({"image_id": np.arange(1, images + 1)}), [], []
     for index in range(HUMAN_CAPTIONS):
-        own = np.random.Generator(np.random.PCG64([seed, 1, index]))
-        texts = _captions(HUMAN, classes, kinds, own)
+        stream = np.random.Generator(np.random.PCG64([seed, 1, index]))
+        texts = _captions(HUMAN, classes, kinds, stream)
         human.append(ids.assign(caption_index=index, caption=texts))
     for number, captioner in enumerate(captioners):
-        own = np.random.Generator(np.random.PCG64([seed, 2, number]))
-        said = [_captions(captioner, classes, kinds, own) for _ in range(captioner.sentences)]
+        stream = np.random.Generator(np.random.PCG64([seed, 2, number]))
+        said = [_captions(captioner, classes, kinds, stream) for _ in range(captioner.sentences)]
         rows = ids.assign(captioner=captioner.key, caption_set="standard")
         rows["caption"] = [" ".join(sentences) for sentences in zip(*said, strict=True)]
-        rows = rows.iloc[np.argsort(own.random(images), kind="stable")]  # own row order
+        rows = rows.iloc[np.argsort(stream.random(images), kind="stable")]  # own row order
         frames.append(rows[["captioner", "caption_set", "image_id", "caption"]])
     people = pd.concat(human, ignore_index=True).assign(source="planted")
     objects = _objects(ids, kinds["gender"], rng)
@@ -238,14 +238,14 @@ def _choose(probabilities: np.ndarray, rng) -> np.ndarray:
     return (draws >= totals).sum(axis=1)
 
 
-def _captions(about: PlantedCaptioner, classes, kinds, rng) -> list[str]:
-    size, human = len(kinds["gender"]), about is HUMAN
-    words = frozenset(_vocabulary(about))
-    pieces = [*_subject(about, classes, rng)]
+def _captions(captioner: PlantedCaptioner, classes, kinds, rng) -> list[str]:
+    size, human = len(kinds["gender"]), captioner is HUMAN
+    words = frozenset(_vocabulary(captioner))
+    pieces = [*_subject(captioner, classes, rng)]
     detailed = rng.random(size) < DETAILED  # plain captions name neither surroundings nor clothes
     for attribute in ("gender", "race", "age"):
         source, kind = channel(attribute), kinds[attribute]
-        said = source.phrase_probabilities(about.gain)[classes[attribute], kind]
+        said = source.phrase_probabilities(captioner.gain)[classes[attribute], kind]
         texts = [[_known(phrase, words) for phrase in row] for row in source.phrases]
         pairs = zip(kind.tolist(), _choose(said, rng).tolist(), strict=True)
         chosen, draws = [texts[k][p] for k, p in pairs], rng.random(size)
@@ -254,10 +254,10 @@ def _captions(about: PlantedCaptioner, classes, kinds, rng) -> list[str]:
             pieces += [chosen, _sometimes(places, draws < source.presence)]
         else:
             pieces.append(_sometimes(chosen, detailed & (draws < source.presence / DETAILED)))
-    rich = rng.random(size) >= about.stock
+    rich = rng.random(size) >= captioner.stock
     tails = _signs() if human else lexicon()["fillers"]["tails"]
     pieces.append(_sometimes(_frequent(tails, size, rng), rich))
-    pieces += [_frequent(tails, size, rng) for _ in range(about.fillers)]
+    pieces += [_frequent(tails, size, rng) for _ in range(captioner.fillers)]
     lines = [" ".join(filter(None, words)) for words in zip(*pieces, strict=True)]
     if human:  # people write capitals and, mostly, full stops
         ends = np.where(rng.random(size) < 0.6, ".", "").tolist()
@@ -265,16 +265,16 @@ def _captions(about: PlantedCaptioner, classes, kinds, rng) -> list[str]:
     return lines
 
 
-def _subject(about: PlantedCaptioner, classes, rng) -> list[list[str]]:
+def _subject(captioner: PlantedCaptioner, classes, rng) -> list[list[str]]:
     """Article, age word, manner and person: no piece depends on a class once it is masked."""
     size, words = len(classes["gender"]), lexicon()
-    aged, rich = rng.random(size) < AGE_WORD, rng.random(size) >= about.stock
-    swapped = rng.random(size) < about.misgender
-    neutral = rng.random(size) < about.neutral
+    aged, rich = rng.random(size) < AGE_WORD, rng.random(size) >= captioner.stock
+    swapped = rng.random(size) < captioner.misgender
+    neutral = rng.random(size) < captioner.neutral
     genders, ages = load_attribute("gender").classes, load_attribute("age").classes
     pick, which = rng.random(size), rng.random(size)
     manner = words["fillers"]["manner"]
-    manners = _frequent(manner if about is HUMAN else manner[:8], size, rng)
+    manners = _frequent(manner if captioner is HUMAN else manner[:8], size, rng)
     persons, adjectives = [], []
     labels = zip(classes["gender"].tolist(), classes["age"].tolist(), strict=True)
     for i, (g, a) in enumerate(labels):
@@ -284,7 +284,7 @@ def _subject(about: PlantedCaptioner, classes, rng) -> list[list[str]]:
         choices = words["age_words"][ages[a]]
         adjectives.append(choices[int(which[i] * len(choices))] if aged[i] else "")
     articles = ["the" if adjective else "a" for adjective in adjectives]
-    linked = _sometimes(["is"] * size, rng.random(size) < (0.5 if about is HUMAN else 0.1))
+    linked = _sometimes(["is"] * size, rng.random(size) < (0.5 if captioner is HUMAN else 0.1))
     return [articles, adjectives, _sometimes(manners, rich), persons, linked]
 
 
@@ -314,16 +314,16 @@ def _signs() -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _vocabulary(about: PlantedCaptioner) -> tuple[str, ...]:
+def _vocabulary(captioner: PlantedCaptioner) -> tuple[str, ...]:
     """All words a captioner may say, in a fixed order, after upstream's two special entries."""
     words = lexicon()
-    kept = {"a", "the", "is", ".", *words["generic"], *words["fillers"]["manner"][:8]}
-    for attribute in known_attributes():
-        kept |= channel(attribute).words(about.vocabulary) | {load_attribute(attribute).mask_token}
+    spoken = {"a", "the", "is", ".", *words["generic"], *words["fillers"]["manner"][:8]}
+    for attribute in map(load_attribute, known_attributes()):
+        spoken |= {attribute.mask_token, *channel(attribute.name).words(captioner.vocabulary)}
     by_age = [words["age_words"], *words["persons"].values()]
     said = [text for group in by_age for texts in group.values() for text in texts]
-    kept.update(word for text in [*said, *words["fillers"]["tails"]] for word in text.split())
-    return (UNKNOWN, PADDING, *sorted(kept))
+    spoken.update(word for text in [*said, *words["fillers"]["tails"]] for word in text.split())
+    return (UNKNOWN, PADDING, *sorted(spoken))
 
 
 def _objects(ids: pd.DataFrame, kinds: np.ndarray, rng) -> pd.DataFrame:

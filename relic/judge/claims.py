@@ -74,7 +74,7 @@ def judge(interval: Interval, *, above: float | None = None, below: float | None
 
 
 def verdict(
-    given: Estimate | Estimates,
+    estimated: Estimate | Estimates,
     claim: str,
     *,
     above: float | None = None,
@@ -87,22 +87,22 @@ def verdict(
     "Every" is supported when each interval satisfies the inequality (intersection-union), refuted when
     one surely violates it after Holm's correction over all.
     """
-    given = {whose: given} if isinstance(given, Estimate) else given
-    if not given:
+    judged = {whose: estimated} if isinstance(estimated, Estimate) else estimated
+    if not judged:
         raise RelicError(f"nothing to judge for: {claim}", expected="at least one captioner")
-    words = {judge(each.interval(), above=above, below=below) for each in given.values()}
-    one_sided = {  # p against the claim
-        name: each.p_above(above) if above is not None else each.p_below(below or 0.0)
-        for name, each in given.items()
+    words = {judge(one.interval(), above=above, below=below) for one in judged.values()}
+    against = {  # one-sided p against the claim
+        name: one.p_above(above) if above is not None else one.p_below(below or 0.0)
+        for name, one in judged.items()
     }
     sign = -1 if above is not None else 1  # without intervals the least mean is the weakest
-    weakest = max(given, key=lambda n: (np.nan_to_num(one_sided[n], nan=2), sign * given[n].mean))
-    known = np.array([p for p in one_sided.values() if not np.isnan(p)])
+    weakest = max(judged, key=lambda n: (np.nan_to_num(against[n], nan=2), sign * judged[n].mean))
+    p_values = np.array([p for p in against.values() if not np.isnan(p)])
     word = SUPPORTED if words == {SUPPORTED} else UNDECIDED
-    word = REFUTED if (holm(1 - known) < LEVEL).any() else word
-    surely, seeds = int((holm(known) < LEVEL).sum()), given[weakest].n
-    interval = given[weakest].interval()
-    return Verdict(claim, word, *interval, weakest, seeds, n_test, surely, len(given))
+    word = REFUTED if (holm(1 - p_values) < LEVEL).any() else word
+    surely, seeds = int((holm(p_values) < LEVEL).sum()), judged[weakest].n
+    interval = judged[weakest].interval()
+    return Verdict(claim, word, *interval, weakest, seeds, n_test, surely, len(judged))
 
 
 def amplification(lic: pd.DataFrame) -> Verdict:
@@ -132,10 +132,10 @@ def equalizer(lic: pd.DataFrame) -> Verdict:
     """Claim 4: the first of a pair amplifies gender more than the second; race and age no more."""
     first, second = next((p for p in PAIRS if set(p) <= set(lic["captioner"])), PAIRS[0])
     bound = {"above": 0} if lic["attribute"].iloc[0] == "gender" else {"below": MARGIN}
-    lead, own = difference(lic, first, second), lic["captioner"].isin([first, second])
+    lead, both = difference(lic, first, second), lic["captioner"].isin([first, second])
     more = f"by less than {MARGIN:g} point more" if "below" in bound else "more"
     claim = f"{first} amplifies {lic['attribute'].iloc[0]} {more} than {second}."
-    n_test = lic.loc[own, "n_test"].mean()
+    n_test = lic.loc[both, "n_test"].mean()
     return verdict(lead, claim, whose=f"{first} − {second}", n_test=n_test, **bound)
 
 
@@ -220,19 +220,19 @@ def _noise(x: pd.DataFrame, y: pd.DataFrame, rho: float) -> np.ndarray:
     """
     x, y = (v.sub(v.mean(axis=1), axis=0) for v in (x, y))
     free, shared = x.shape[1] - 1, x.index.intersection(y.index)
-    own = [v.var().sum() / free * from_spread(0, 1, len(v), rho).error ** 2 for v in (x, y)]
+    variances = [v.var().sum() / free * from_spread(0, 1, len(v), rho).error ** 2 for v in (x, y)]
     both = 0.0
     if len(shared) > 1:
         a, b = (v.loc[shared] - v.loc[shared].mean() for v in (x, y))
         both = (a * b).to_numpy().sum() / (len(shared) - 1) / free
         both *= len(shared) / len(x) / len(y) + rho
-    most = np.sqrt(own[0] * own[1])
+    most = np.sqrt(variances[0] * variances[1])
     both = float(np.clip(both, -most, most))
-    return np.array([[own[0], both], [both, own[1]]])
+    return np.array([[variances[0], both], [both, variances[1]]])
 
 
 def _opposite(x: pd.DataFrame, y: pd.DataFrame, one: str, two: str, rho: float) -> bool:
     """Do two classifiers surely order two captioners oppositely?"""
     apart = [estimate(values[one] - values[two], rho).interval() for values in (x, y)]
-    signs = [int(each.low > 0) - int(each.high < 0) for each in apart]
+    signs = [int(interval.low > 0) - int(interval.high < 0) for interval in apart]
     return signs[0] * signs[1] < 0

@@ -69,16 +69,16 @@ def image_intervals(runs) -> dict[str, Interval]:
     the interval over splits.
     """
     sides = runs.frame.groupby(["captioner", "seed"])["side"].transform("nunique")
-    kept = runs.frame.loc[sides == 2, ["key", "captioner", "side"]]
-    if kept.empty:
+    paired = runs.frame.loc[sides == 2, ["key", "captioner", "side"]]
+    if paired.empty:
         return {}
     keys = ["image_id", "captioner", "side"]
-    scores = runs.outcomes.merge(kept, on="key").groupby(keys)["score"]
+    scores = runs.outcomes.merge(paired, on="key").groupby(keys)["score"]
     wide = scores.agg(["sum", "count"]).unstack(keys[1:], fill_value=0)
     sums, counts = (wide[name].to_numpy("float32") for name in ("sum", "count"))
     means = pd.DataFrame(resampled(sums, counts), columns=wide["sum"].columns)
     model, human = (means.xs(side, axis=1, level="side") for side in ("model", "human"))
-    return {name: interval(model[name] - human[name]) for name in kept["captioner"].unique()}
+    return {name: interval(model[name] - human[name]) for name in paired["captioner"].unique()}
 
 
 def model_table(runs, *, seen: str = ALL) -> pd.DataFrame:
@@ -102,11 +102,11 @@ def intervals(lic: pd.DataFrame, quantity: str = "lic") -> pd.DataFrame:
     for kind, part in lic.groupby(KIND, sort=False, dropna=False):
         by_captioner = estimates(part, quantity)
         for name in in_order(by_captioner):
-            own, (mean, low, high) = part[part["captioner"] == name], by_captioner[name].interval()
-            means = {c: own[c].mean() for c in ("lic_model", "lic_data", "lic") if c in own}
+            its, (mean, low, high) = part[part["captioner"] == name], by_captioner[name].interval()
+            means = {c: its[c].mean() for c in ("lic_model", "lic_data", "lic") if c in its}
             row = dict(zip(KIND, kind, strict=True)) | {"captioner": name} | means
             row |= {quantity: mean, "low": low, "high": high, "seeds": by_captioner[name].n}
-            rows.append(row | {"n_test": round(own["n_test"].mean())})
+            rows.append(row | {"n_test": round(its["n_test"].mean())})
     return pd.DataFrame(rows)
 
 
@@ -137,7 +137,7 @@ def difference(lic: pd.DataFrame, first: str, second: str, quantity: str = "lic"
         found = f"{first if a.empty else second} is not among the captioners"
         raise RelicError(found, expected=", ".join(in_order(lic["captioner"].unique())))
     if a["seed"].notna().all():
-        ours, theirs = (each.set_index("seed")[quantity] for each in (a, b))
+        ours, theirs = (rows.set_index("seed")[quantity] for rows in (a, b))
         return estimate(ours - theirs, shared_by(lic))
     return _estimate(a, quantity).minus(_estimate(b, quantity))
 
@@ -147,7 +147,7 @@ def mean_over_captioners(lic: pd.DataFrame, quantity: str = "lic") -> Estimate:
     if lic["seed"].notna().all():
         return estimate(lic.groupby("seed")[quantity].mean(), shared_by(lic))
     every = list(estimates(lic, quantity).values())
-    error = float(np.sqrt(sum(each.error**2 for each in every))) / len(every)
+    error = float(np.sqrt(sum(e.error**2 for e in every))) / len(every)
     return Estimate(float(np.mean([e.mean for e in every])), error, every[0].df, every[0].n)
 
 

@@ -56,15 +56,13 @@ class Estimate(NamedTuple):
 
     def detectable(self) -> float:
         """The smallest true value above 0 that would be found, with this spread, in 80 % of studies."""
-        if not self.df > 0:
-            return math.nan
         return float(special.stdtrit(self.df, [0.975, POWER]).sum() * self.error)
 
     def minus(self, other: "Estimate") -> "Estimate":
         """Difference of independent estimates, degrees of freedom by Welch and Satterthwaite."""
         squares = self.error**2, other.error**2
-        rest = sum(s**2 / e.df for s, e in zip(squares, (self, other), strict=True))
-        df = sum(squares) ** 2 / rest if rest else min(self.df, other.df)
+        terms = sum(s**2 / e.df for s, e in zip(squares, (self, other), strict=True))
+        df = sum(squares) ** 2 / terms if terms else min(self.df, other.df)
         error = math.sqrt(sum(squares))
         return Estimate(self.mean - other.mean, error, df, min(self.n, other.n))
 
@@ -88,12 +86,12 @@ def estimate(values: Iterable[float], shared: float = NADEAU_BENGIO + 1 / 3) -> 
     >>> estimate([1.0, 2.0, 3.0], shared=0).error  # the plain error: 1 / sqrt(3)
     0.5773502691896257
     """
-    known = np.asarray(values, dtype=float)
-    known = known[~np.isnan(known)]
-    if len(known) < 2:
-        mean = float(known.mean()) if len(known) else math.nan
-        return Estimate(mean, math.nan, math.nan, len(known))
-    return from_spread(float(known.mean()), float(known.std(ddof=1)), len(known), shared)
+    array = np.asarray(values, dtype=float)
+    array = array[~np.isnan(array)]
+    if len(array) < 2:
+        mean = float(array.mean()) if len(array) else math.nan
+        return Estimate(mean, math.nan, math.nan, len(array))
+    return from_spread(float(array.mean()), float(array.std(ddof=1)), len(array), shared)
 
 
 def from_spread(mean: float, std: float, n: int, shared: float) -> Estimate:

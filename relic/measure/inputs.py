@@ -70,10 +70,9 @@ def vocabulary(corpus: Corpus, reading: Reading) -> tuple[str, ...] | None:
     return own if reading.vocabulary == "captioner" else _frequent(corpus, len(own))
 
 
-def own_words(captions: Iterable[str], about: Attribute) -> tuple[str, ...]:
+def own_words(captions: Iterable[str], attribute: Attribute) -> tuple[str, ...]:
     """The vocabulary of a captioner that published none: the words of its captions after masking."""
-    masked = set(masked_captions(captions, about))
-    return tuple(sorted({token for caption in masked for token in caption.split()}))
+    return tuple(sorted(set(" ".join(masked_captions(captions, attribute)).split())))
 
 
 @lru_cache(maxsize=64)
@@ -82,11 +81,11 @@ def _own_vocabulary(corpus: Corpus, captioner: str) -> tuple[str, ...]:
 
     Upstream built the vocabularies on gender-masked captions: gender words do not count against them.
     """
-    about, texts = corpus.attribute, corpus.captions(captioner)
-    own = corpus.vocabularies[captioner] or own_words(texts, about)
-    known = {*own, about.mask_token, *load_attribute("gender").masked_words}
-    tokens = " ".join(masked_captions(texts.drop_duplicates().iloc[:2000], about)).split()
-    share = np.mean([token in known for token in tokens])
+    attribute, texts = corpus.attribute, corpus.captions(captioner)
+    own = corpus.vocabularies[captioner] or own_words(texts, attribute)
+    covered = {*own, attribute.mask_token, *load_attribute("gender").masked_words}
+    tokens = " ".join(masked_captions(texts.drop_duplicates().iloc[:2000], attribute)).split()
+    share = np.mean([token in covered for token in tokens])
     if share < OWN_WORDS:
         raise RelicError(
             f"the vocabulary of {captioner} covers {100 * share:.0f} % of its own words",
@@ -159,29 +158,29 @@ def _common(corpus: Corpus) -> frozenset[int]:
 
 def _subsample(labels: pd.Series, size: int, seed: int) -> pd.Series:
     """`size` images, half of each class, the same for every captioner with one seed."""
-    half, rng, kept = size // 2, random.Random(f"size {size} {seed}"), set()
+    half, rng, sample = size // 2, random.Random(f"size {size} {seed}"), set()
     for value in (0, 1):
         ids = sorted(labels.index[labels == value].tolist())
         if len(ids) < half:
             found = f"size {size}: class {value} has {len(ids)} images"
             raise RelicError(found, expected=str(half))
-        kept.update(rng.sample(ids, half))
-    return labels[labels.index.isin(kept)]
+        sample.update(rng.sample(ids, half))
+    return labels[labels.index.isin(sample)]
 
 
 @lru_cache(maxsize=4096)
 def fingerprint(corpus: Corpus, reading: Reading, policy: str) -> str:
     """SHA-256 of what a run reads: labels, captions, masked words, vocabulary."""
-    about, words = corpus.attribute, vocabulary(corpus, reading)
+    attribute, words = corpus.attribute, vocabulary(corpus, reading)
     blind = reading._replace(vocabulary="")  # the same human captions for every vocabulary
     if reading.side == "human":
         blind = blind._replace(captioner="")
     text = _text_digest(corpus, blind, policy in TOGETHER)
-    rest = [text, sorted(about.masked_words), about.mask_token, words and list(words)]
-    rest += [about.tokenizer] if about.tokenizer != TREEBANK else []
+    parts = [text, sorted(attribute.masked_words), attribute.mask_token, words and list(words)]
+    parts += [attribute.tokenizer] if attribute.tokenizer != TREEBANK else []
     if policy == "grouped":  # folds hang on the captioner's captions, for human captions too
-        rest += ["folds", _text_digest(corpus, grouped_by(reading), True)]
-    return hashlib.sha256(json.dumps(rest).encode()).hexdigest()[:16]
+        parts += ["folds", _text_digest(corpus, grouped_by(reading), True)]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=1024)

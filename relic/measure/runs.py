@@ -124,8 +124,8 @@ def describe(corpus, captioner: str, classifier: Name, **options) -> Run:
 def _check(run: Run, corpus: Corpus) -> None:
     where = f"{corpus.name}, {corpus.attribute.name}"
     if run.captioner not in corpus.captioners:
-        known = ", ".join(corpus.captioners)
-        raise RelicError(f"{where}: unknown captioner {run.captioner!r}", expected=known)
+        expected = ", ".join(corpus.captioners)
+        raise RelicError(f"{where}: unknown captioner {run.captioner!r}", expected=expected)
     classifier(run.classifier, **run.options)  # refuses wrong options
     for field in fields(Run):
         allowed, value = get_args(field.type), getattr(run, field.name)  # of a Literal
@@ -230,8 +230,8 @@ class Store:
 
     def get(self, run: Run) -> Outcome | None:
         """A finished run with its per-image outcomes, or None."""
-        found = self._read(self.file(run), images=True)
-        return Outcome(run, found["scores"], found["images"]) if found else None
+        stored = self._read(self.file(run), images=True)
+        return Outcome(run, stored["scores"], stored["images"]) if stored else None
 
     def missing(self, runs: Iterable[Run]) -> list[Run]:
         """Runs that are not finished yet, each once."""
@@ -240,8 +240,8 @@ class Store:
     def frame(self, runs: Iterable[Run] | None = None) -> pd.DataFrame:
         """Descriptions, scores and keys of finished runs, one row each; all of them by default."""
         files = self.directory.glob("??/*.run") if runs is None else map(self.file, runs)
-        found = {file.stem: self._read(file) for file in sorted(files)}
-        rows = [each["run"] | each["scores"] | {"key": key} for key, each in found.items() if each]
+        heads = {file.stem: self._read(file) for file in sorted(files)}
+        rows = [head["run"] | head["scores"] | {"key": key} for key, head in heads.items() if head]
         return pd.DataFrame(rows)
 
     @staticmethod
@@ -253,15 +253,15 @@ class Store:
         try:
             with file.open("rb") as stream:
                 line, size = stream.readline(), os.fstat(stream.fileno()).st_size
-                found = json.loads(line)
-                if found["format"] != FORMAT or size != len(line) + found["bytes"]:
+                head = json.loads(line)
+                if head["format"] != FORMAT or size != len(line) + head["bytes"]:
                     raise ValueError("cut short or of another format")
-                if Run(**found["run"]).key != file.stem:
+                if Run(**head["run"]).key != file.stem:
                     raise ValueError("its description does not fit its name")
                 if images:
                     array = np.load(stream, allow_pickle=False)
-                    found["images"] = pd.DataFrame({column: array[column] for column in COLUMNS})
-            return found
+                    head["images"] = pd.DataFrame({column: array[column] for column in COLUMNS})
+            return head
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, IndexError) as error:

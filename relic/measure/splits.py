@@ -92,9 +92,9 @@ def _grouped(labels: pd.Series, fold: int, groups: pd.Series | None) -> tuple[li
             expected="captions that differ within each class",
         )
     by_class = [train.index[train == value].tolist() for value in (0, 1)]
-    kept = [i for members in by_class for i in rng.sample(members, min(map(len, by_class)))]
-    rng.shuffle(kept)
-    return kept, test.index.tolist()
+    balanced = [i for members in by_class for i in rng.sample(members, min(map(len, by_class)))]
+    rng.shuffle(balanced)
+    return balanced, test.index.tolist()
 
 
 @lru_cache(maxsize=16)

@@ -53,7 +53,7 @@ def sweep(
     scheduler: str = "",
     progress: bool = True,
 ) -> int:
-    """Compute what the store lacks; returns how many runs that were. Failures are told at the end.
+    """Compute what the store lacks; returns how many runs that were. Failures are named at the end.
 
     `corpora`: one, or one each name and attribute. Other processes load them again, so a corpus that lives in
     this one only is worked on here. `workers`: processes, by default RELIC_WORKERS or one.
@@ -62,14 +62,14 @@ def sweep(
     if not missing:
         return 0
     every = [corpora] if isinstance(corpora, Corpus) else list(corpora)
-    known = {(corpus.name, corpus.attribute.name): corpus for corpus in every}
-    corpus_of = {run: known.get((run.corpus, run.attribute), every[0]) for run in missing}
+    named = {(corpus.name, corpus.attribute.name): corpus for corpus in every}
+    corpus_of = {run: named.get((run.corpus, run.attribute), every[0]) for run in missing}
     workers = workers or int(os.environ.get(paths.WORKERS_SETTING) or 1)
     if scheduler or (workers > 1 and all(corpus.reload for corpus in every)):
         pool = partial(_dask, scheduler) if scheduler else partial(_processes, workers)
         results = _in_pools(corpus_of, bundles(missing), store, pool)
     else:
-        results = ((each, work_on(corpus_of[each[0]], each, store)) for each in bundles(missing))
+        results = ((b, work_on(corpus_of[b[0]], b, store)) for b in bundles(missing))
     failed: Failed = {}
     with tqdm(total=len(missing), unit="run", disable=not progress, smoothing=0.1) as bar:
         for bundle, errors in results:
@@ -164,19 +164,14 @@ def _in_pools(
 
 @contextmanager
 def _processes(workers: int) -> Iterator[Callable[[Bundle], Executor]]:
-    """Processes on this machine."""
-    with ProcessPoolExecutor(workers, _context(), initializer=_end_with_parent) as pool:
+    """On this machine, forked from a server that imports this code once: edits cannot reach a sweep."""
+    forks = "forkserver" in multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if forks else "spawn")
+    if forks:
+        loaded = [name for name in list(sys.modules) if name.partition(".")[0] == "relic"]
+        context.set_forkserver_preload(loaded)
+    with ProcessPoolExecutor(workers, context, initializer=_end_with_parent) as pool:
         yield lambda bundle: pool
-
-
-def _context():
-    """Workers fork from a server that imports this process's code once: edits cannot reach a sweep."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    loaded = [name for name in list(sys.modules) if name.partition(".")[0] == "relic"]
-    context.set_forkserver_preload(loaded)
-    return context
 
 
 def _end_with_parent() -> None:

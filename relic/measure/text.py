@@ -60,13 +60,13 @@ def tokenizer(name: str = TREEBANK) -> Callable[[str], tuple[str, ...]]:
             code = "spacy: and the code of a language that needs no further package, as spacy:de"
             raise RelicError(f"tokenizer {name!r}: {error}", expected=code) from error
         return lambda caption: tuple(str(token) for token in blank(caption) if not token.is_space)
-    known = f"{TREEBANK}, {WORDS}, {SPACES} or {SPACY}CODE"
-    raise RelicError(f"tokenizer {name!r}", expected=known)
+    expected = f"{TREEBANK}, {WORDS}, {SPACES} or {SPACY}CODE"
+    raise RelicError(f"tokenizer {name!r}", expected=expected)
 
 
 def masked_captions(
     captions: Iterable[str],
-    about: Attribute,
+    attribute: Attribute,
     *,
     lowercase: bool = True,
     mask_token: str = "",
@@ -82,15 +82,15 @@ def masked_captions(
     >>> masked_captions(["A man waltzing"], load_attribute("gender"), vocabulary={"a"})
     ['a genderword <unk>']
     """
-    mask, hidden = mask_token or about.mask_token, about.masked_words
-    split = tokenizer(about.tokenizer)
-    kept = None if vocabulary is None else frozenset(vocabulary) | {mask}
+    mask, hidden = mask_token or attribute.mask_token, attribute.masked_words
+    split = tokenizer(attribute.tokenizer)
+    words = None if vocabulary is None else frozenset(vocabulary) | {mask}
 
     @cache
     def read(caption: str) -> str:
         tokens = split(caption.lower() if lowercase else caption)
         masked = [mask if token in hidden else token for token in tokens]
-        return " ".join(masked if kept is None else [t if t in kept else unknown for t in masked])
+        return " ".join(masked if words is None else [t if t in words else unknown for t in masked])
 
     return [read(caption) for caption in captions]
 

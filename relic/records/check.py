@@ -63,7 +63,7 @@ def like_a_caption(text: str) -> bool:
     """
     if len(text.split()) <= WORDS and not OPENING.match(text):
         return False
-    return not any(re.fullmatch(known, text) for known in _listed()["descriptions"])
+    return not any(re.fullmatch(pattern, text) for pattern in _listed()["descriptions"])
 
 
 def leaks(directory: Path = paths.RESULTS) -> list[str]:
@@ -71,7 +71,7 @@ def leaks(directory: Path = paths.RESULTS) -> list[str]:
     wrong = []
     for file in sorted(p for p in directory.rglob("*") if p.is_file()):
         name = file.relative_to(directory).as_posix()
-        if not any(fnmatch(name, pattern) for pattern in _listed()["about"]):
+        if not any(fnmatch(name, pattern) for pattern in _listed()["documents"]):
             wrong += _of_file(file, name)
     return wrong
 

@@ -63,7 +63,7 @@ def judge_all(lic: pd.DataFrame | None = None, ratio: float | None = None) -> pd
     """
     if lic is None:
         sources = [ours(), papers(), spreadsheet()]
-        lic = pd.concat([each.astype({"seed": "Int64"}) for each in sources], ignore_index=True)
+        lic = pd.concat([table.astype({"seed": "Int64"}) for table in sources], ignore_index=True)
     lic = lic if ratio is None else lic.assign(ratio=ratio)
     by, rows = ["source", *KIND], []
 
@@ -82,9 +82,8 @@ def judge_all(lic: pd.DataFrame | None = None, ratio: float | None = None) -> pd
                 add(claim, race, claims.less_than_gender(gender, race, quantity))
     for _, part in lic.groupby([name for name in by if name != "classifier"], sort=False):
         first = tuple(f"{name} " for name in part["classifier"].unique())
-        part = part[
-            ~part["classifier"].str.startswith(first)
-        ]  # another recipe of one that is there
+        # without another recipe of one that is there
+        part = part[~part["classifier"].str.startswith(first)]
         if part["seed"].notna().all() and len(pairs := claims.agreement(part)):
             used = sorted({*pairs["first"], *pairs["second"]})  # two splits or more
             add("1", part, claims.same_order(part), classifier=", ".join(used))

@@ -81,8 +81,8 @@ def _name(run: tuple) -> str:
 def progress(declared: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """A row a grid and attribute: how many of its runs are recorded."""
     there = set(asked(runs))
-    known = declared.assign(recorded=[run in there for run in asked(declared)])
-    table = known.groupby(["grid", "attribute"], sort=False)["recorded"]
+    declared = declared.assign(recorded=[run in there for run in asked(declared)])
+    table = declared.groupby(["grid", "attribute"], sort=False)["recorded"]
     table = table.agg(recorded="sum", of="size").reset_index()
     table.insert(2, "state", list(map(state, table["recorded"], table["of"])))
     return table

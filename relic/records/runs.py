@@ -40,9 +40,9 @@ def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     if frame.empty:
         raise RelicError(f"{store.directory} holds no runs", mend="relic sweep computes some")
     frame = frame[~frame["corpus"].str.contains("synthetic")]
-    known, again = read_recorded(directory), set(asked(frame))  # which replaces the old
-    known = known.loc[[run not in again for run in asked(known)]]
-    runs = frame if known.empty else pd.concat([known, frame], ignore_index=True)
+    record, again = read_recorded(directory), set(asked(frame))  # which replaces the old
+    record = record.loc[[run not in again for run in asked(record)]]
+    runs = frame if record.empty else pd.concat([record, frame], ignore_index=True)
     runs = runs.drop(columns="source").sort_values(ORDER, ignore_index=True).round(DIGITS)
     compared = runs.loc[runs[list(PLAIN)].isin(PLAIN).all(axis=1), "key"]
     new = stored_outcomes(store, frame[frame["key"].isin(compared)])
@@ -51,8 +51,8 @@ def publish(store: Store, directory: Path = paths.RESULTS) -> pd.DataFrame:
     outcomes = outcomes.drop_duplicates(["key", "image_id"], keep="last")
     write_whole(directory / "outcomes.parquet", lambda file: outcomes.to_parquet(file, **PACKED))
     write_whole(directory / "runs.csv", runs.to_csv(index=False))
-    made = made_now("published") | {"runs": len(runs)}
-    write_whole(directory / "provenance.json", json.dumps(made, indent=1) + "\n")
+    stamp = made_now("published") | {"runs": len(runs)}
+    write_whole(directory / "provenance.json", json.dumps(stamp, indent=1) + "\n")
     return runs
 
 
@@ -75,13 +75,26 @@ def stored_outcomes(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def outcomes_of(frame: pd.DataFrame, store: Store) -> pd.DataFrame:
+    """Per-image outcomes of recorded runs and of this machine's own."""
+    here = frame["source"] == OWN
+    own, keys = stored_outcomes(store, frame[here]), set(frame["key"][~here])
+    if not keys:  # an audit's: there need be no record
+        return own
+    record = read_outcomes()
+    if without := len(keys - set(record["key"].unique())):
+        found = f"{without} of these runs are recorded without outcomes by image"
+        raise RelicError(found, expected=f"runs as compared by default: {PLAIN}")
+    return pd.concat([record[record["key"].isin(keys)], own], ignore_index=True)
+
+
 def run_of(row: dict) -> Run:
     """The run that a row describes."""
     return Run(**{name: row[name] for name in DESCRIPTION})
 
 
 def read_recorded(directory: Path = paths.RESULTS) -> pd.DataFrame:
-    """Recorded runs, `source` told; an empty frame where nothing is recorded."""
+    """Recorded runs with `source`; an empty frame where nothing is recorded."""
     file = directory / "runs.csv"
     if not file.exists():
         return pd.DataFrame(columns=[*NEEDED, "source"])

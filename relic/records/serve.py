@@ -25,16 +25,7 @@ from relic.measure.runs import Run, Store
 from relic.measure.splits import PAPER_SEEDS
 from relic.measure.sweep import SLOW, grid, sweep
 from relic.numbers import count
-from relic.records.runs import (
-    OWN,
-    PLAIN,
-    UNCHANGED,
-    asked,
-    own_frame,
-    read_outcomes,
-    read_recorded,
-    stored_outcomes,
-)
+from relic.records.runs import OWN, PLAIN, UNCHANGED, asked, outcomes_of, own_frame, read_recorded
 from relic.records.tables import read_table
 
 
@@ -113,22 +104,14 @@ class Runs:
     @cached_property
     def outcomes(self) -> pd.DataFrame:
         """What became of each test image: key, image_id, score, unseen_raw, unseen."""
-        here = self.frame["source"] == OWN
-        own, keys = stored_outcomes(self.store, self.frame[here]), set(self.frame["key"][~here])
-        if not keys:  # an audit's: there need be no record
-            return own
-        known = read_outcomes()
-        if without := len(keys - set(known["key"].unique())):
-            found = f"{without} of these runs are recorded without outcomes by image"
-            raise RelicError(found, expected=f"runs as compared by default: {PLAIN}")
-        return pd.concat([known[known["key"].isin(keys)], own], ignore_index=True)
+        return outcomes_of(self.frame, self.store)
 
     def where(self, **values) -> "Runs":
         """Those whose fields have these values (a list: one of them)."""
-        kept = self.frame
+        frame = self.frame
         for name, value in values.items():
-            kept = kept[kept[name].isin(value if isinstance(value, list) else [value])]
-        return Runs(kept, self.store, self.names)
+            frame = frame[frame[name].isin(value if isinstance(value, list) else [value])]
+        return Runs(frame, self.store, self.names)
 
     def __add__(self, other: "Runs") -> "Runs":
         both = pd.concat([self.frame, other.frame], ignore_index=True)
@@ -206,8 +189,8 @@ def splits(
     names, recipe = list(captioners or corpus.captioners), kind_of(classifier).recipes[0]
     kind = {"attribute": corpus.attribute.name, "classifier": classifier, "recipe": recipe}
     counts = recorded(**kind, captioner=names, size=size).frame.groupby(["side", "seed"]).size()
-    each = 1 if classifier in SLOW else HUMAN_CAPTIONS
-    wanted = {"model": len(names), "human": len(names) * each}
+    captions = 1 if classifier in SLOW else HUMAN_CAPTIONS
+    wanted = {"model": len(names), "human": len(names) * captions}
     return [s for s in PAPER_SEEDS if all(counts.get((k, s), 0) >= wanted[k] for k in sides)]
 
 
@@ -221,9 +204,9 @@ def _in_turn(run: Run) -> bool:
 
 def serve(corpus: AnyCorpus, wanted: list[Run], *, workers: int = 0, progress: bool = True) -> Runs:
     """The wanted runs: recorded, else in the store, else computed now."""
-    store, known = Store(paths.runs()), read_recorded()
-    found, missing = match(corpus, wanted, known)
-    frames = [found] if len(found) else []
+    store, record = Store(paths.runs()), read_recorded()
+    rows, missing = match(corpus, wanted, record)
+    frames = [rows] if len(rows) else []
     if missing:
         sweep(corpus, missing, store, workers=workers, progress=progress)
         frames.append(own_frame(store, missing))
@@ -231,11 +214,11 @@ def serve(corpus: AnyCorpus, wanted: list[Run], *, workers: int = 0, progress: b
 
 
 def match(
-    corpus: AnyCorpus, wanted: list[Run], known: pd.DataFrame
+    corpus: AnyCorpus, wanted: list[Run], record: pd.DataFrame
 ) -> tuple[pd.DataFrame, list[Run]]:
     """Recorded rows of the wanted runs, and the runs to be computed: an error where captions are absent."""
-    places = {description: at for at, description in enumerate(asked(known))}
-    fingerprints, rows, missing = known["fingerprint"].tolist(), [], []
+    places = {description: at for at, description in enumerate(asked(record))}
+    fingerprints, rows, missing = record["fingerprint"].tolist(), [], []
     for run in wanted:
         at = places.get(tuple(getattr(run, name) for name in UNCHANGED))
         if at is not None and run.fingerprint in ("", fingerprints[at]):
@@ -243,14 +226,14 @@ def match(
         else:
             missing.append(run)
     if missing and not isinstance(corpus, Corpus):
-        raise _absent(missing, len(wanted), known)
-    return known.iloc[rows], missing
+        raise _absent(missing, len(wanted), record)
+    return record.iloc[rows], missing
 
 
-def _absent(missing: list[Run], wanted: int, known: pd.DataFrame) -> RelicError:
+def _absent(missing: list[Run], wanted: int, record: pd.DataFrame) -> RelicError:
     first = missing[0]
     same = ("corpus", "attribute", "classifier", "split", "side")
-    alike = Runs(known).where(**{name: getattr(first, name) for name in same}).frame
+    alike = Runs(record).where(**{name: getattr(first, name) for name in same}).frame
     seeds = ", ".join(map(str, sorted(alike["seed"].unique()))) or "none"
     return RelicError(
         f"{len(missing)} of {wanted} runs are not recorded, and the real captions are not here to train them; "

@@ -59,7 +59,7 @@ def published(name: str) -> pd.DataFrame:
     >>> published("attribution").columns.tolist()
     ['source', 'table', 'captioner', 'classifier', 'female', 'male', 'sum']
     """
-    known = {file.stem: file for file in sorted(paths.PUBLISHED.glob("*.csv"))}
-    if name not in known:
-        raise RelicError(f"no published table {name!r}", expected=f"one of {', '.join(known)}")
-    return pd.read_csv(known[name])
+    tables = {file.stem: file for file in sorted(paths.PUBLISHED.glob("*.csv"))}
+    if name not in tables:
+        raise RelicError(f"no published table {name!r}", expected=f"one of {', '.join(tables)}")
+    return pd.read_csv(tables[name])

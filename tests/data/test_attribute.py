@@ -13,7 +13,6 @@ GENDER = """
     woman women female lady ladies mother girl girls aunt wife actress princess waitress daughter
     she her hers herself sister sisters queen queens pregnant
 """
-RACE = "white caucasian black african asian latino latina latinx hispanic native indigenous"
 AGE = """
     child children young baby babies kid kids little boy boys girl girls old elderly man men woman
     women lady ladies gentleman gentlemen person people guy guys teenager teenagers teen teens
@@ -23,24 +22,23 @@ MINE = "name: mine\nfield: bb_mine\nclasses: [many, few]\nmask_token: M\nmasked_
 
 
 @pytest.mark.parametrize(
-    ("name", "field", "classes", "token", "words", "optional"),
+    ("name", "field", "classes", "token", "words"),
     [
-        ("gender", "bb_gender", ("Male", "Female"), "genderword", GENDER, ""),
-        ("race", "bb_skin", ("Light", "Dark"), "raceword", "", RACE),
-        ("age", "bb_age", ("old", "young"), "AGEWORD", AGE, ""),
+        ("gender", "bb_gender", ("Male", "Female"), "genderword", GENDER),
+        ("race", "bb_skin", ("Light", "Dark"), "raceword", ""),
+        ("age", "bb_age", ("old", "young"), "AGEWORD", AGE),
     ],
 )
-def test_attributes_are_those_of_methods(name, field, classes, token, words, optional):
-    about = load_attribute(name)
-    assert about.model_copy(update={"class_words": {}, "ratio": 1.0}) == Attribute(
+def test_attributes_are_those_of_methods(name, field, classes, token, words):
+    attribute = load_attribute(name)
+    assert attribute.model_copy(update={"class_words": {}, "ratio": 1.0}) == Attribute(
         name=name,
         field=field,
         classes=classes,  # class 0, then the rarer class 1
         mask_token=token,
         masked_words=[words],
-        optional_masked_words=[optional],
     )
-    assert about.masked_words == set(words.split())
+    assert attribute.masked_words == set(words.split())
 
 
 @pytest.mark.parametrize("name", ["gender", "race", "age"])
@@ -52,7 +50,7 @@ def test_the_ratio_is_that_of_the_labelled_images_with_human_captions(name):
 def test_word_counts():
     assert len(load_attribute("gender").masked_words) == len(GENDER.split()) == 50
     assert len(load_attribute("age").masked_words) == len(AGE.split()) == 33
-    assert len(load_attribute("race").optional_masked_words) == 11
+    assert not load_attribute("race").masked_words
     assert known_attributes() == ["gender", "race", "age"]
 
 
@@ -75,9 +73,9 @@ def test_unknown_attribute_names_the_known_ones(name):
 def test_own_file(tmp_path):
     file = tmp_path / "mine.yml"
     file.write_text(MINE)
-    about = load_attribute(file)
-    assert (about.classes, about.masked_words) == (("many", "few"), {"a", "b", "c"})
-    assert load_attribute(str(file)) == about
+    attribute = load_attribute(file)
+    assert (attribute.classes, attribute.masked_words) == (("many", "few"), {"a", "b", "c"})
+    assert load_attribute(str(file)) == attribute
 
 
 def test_words_on_one_line_are_words_not_letters(tmp_path):

@@ -38,17 +38,17 @@ def own(tiny, monkeypatch):
 def test_the_nine_come_first_and_are_apart():
     assert list(captioners.captioners_of()) == list(captioners.registry())[:9]
     assert {"Karpathy test", "POPE"} <= set(captioners.image_sets())
-    names = [about["name"] for about in captioners.registry().values()]
+    names = [entry["name"] for entry in captioners.registry().values()]
     assert len(set(names)) == len(names)
     assert relic.in_order(["OFA-large", "NIC", "mine"]) == ["NIC", "OFA-large", "mine"]
 
 
 def test_every_row_says_where_its_captions_are_from():
-    for about in captioners.registry().values():
-        assert about["source"]
-        assert about["year"]
-        assert about["trained_on"]
-        assert "images" not in about or {"decoding", "licence"} <= set(about)
+    for entry in captioners.registry().values():
+        assert entry["source"]
+        assert entry["year"]
+        assert entry["trained_on"]
+        assert "images" not in entry or {"decoding", "licence"} <= set(entry)
 
 
 def test_a_captioner_of_ones_own_is_a_row_and_a_file(own):

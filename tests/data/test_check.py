@@ -133,10 +133,10 @@ def test_unreadable_file_is_named(tiny, own_manifest, monkeypatch, unreadable, n
 def test_json_of_a_broken_directory(tiny, own_manifest, monkeypatch):
     tiny.write(SAT, b"")
     code, out, _ = run(monkeypatch, "data", "check", tiny.root, "--json")
-    found = json.loads(out)
+    report = json.loads(out)
     assert code == 1
-    assert found["usable"] is False
-    assert SAT in found["errors"][0]
+    assert report["usable"] is False
+    assert SAT in report["errors"][0]
 
 
 def test_every_manifest_path_tells_what_it_disables():
@@ -250,10 +250,10 @@ def test_real_data_command(real_data, real_report, monkeypatch):
     monkeypatch.setattr(module, "check", lambda directory: real_report)  # read once is enough
     code, out, _ = run(monkeypatch, "data", "check", real_data, "--json")
     assert code == 0
-    found = json.loads(out)
-    assert [a["images"] for a in found["attributes"]] == [10780, 10969, 7038]
-    assert found["usable"] is True
-    assert found["coco"]["captions_val2017.json"] == 5000
+    report = json.loads(out)
+    assert [a["images"] for a in report["attributes"]] == [10780, 10969, 7038]
+    assert report["usable"] is True
+    assert report["coco"]["captions_val2017.json"] == 5000
 
 
 def test_one_changed_byte_of_a_real_file_is_found(real_data, tmp_path):

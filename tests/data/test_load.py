@@ -122,8 +122,11 @@ def test_vocabulary_file_that_is_none(tiny, content):
 def test_vocabularies(tiny):
     tiny.write("age_data/model_vocab/sat_vocab.pkl", ["<unk>", "<pad>", "other"])
     tiny.write("age_data/model_vocab/nic_vocab.pkl", ["<unk>", "<pad>", "b"])
-    found = read_vocabularies(tiny.root, ["nic", "sat", "fc"])
-    assert found == {"nic": ("<unk>", "<pad>", "b"), "sat": ("<unk>", "<pad>", "a", "genderword")}
+    vocabularies = read_vocabularies(tiny.root, ["nic", "sat", "fc"])
+    assert vocabularies == {
+        "nic": ("<unk>", "<pad>", "b"),
+        "sat": ("<unk>", "<pad>", "a", "genderword"),
+    }
 
 
 def test_nothing_there(tmp_path, layout):

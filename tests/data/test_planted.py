@@ -39,11 +39,11 @@ PARTS = re.compile(
 
 def joint(attribute: str, gain: float) -> dict[tuple[str, str], list[float]]:
     """(phrase, place) -> P(said | class 0), P(said | class 1): the formulas of `process`."""
-    about = LEXICON[attribute]
-    kind_strength, phrase_strength = about["strength"]
+    entry = LEXICON[attribute]
+    kind_strength, phrase_strength = entry["strength"]
     said = {}
     for label, sign in enumerate((-1, 1)):
-        kinds = about["kinds"].values()
+        kinds = entry["kinds"].values()
         odds = [k["kind"][0] * math.exp(sign * k["kind"][1] * kind_strength / 2) for k in kinds]
         for kind, odd in zip(kinds, odds, strict=True):
             weights = {
@@ -53,7 +53,7 @@ def joint(attribute: str, gain: float) -> dict[tuple[str, str], list[float]]:
             for phrase, weight in weights.items():
                 chance = odd / sum(odds) * weight / sum(weights.values())
                 place = kind.get("place", "")
-                here = chance * about["presence"]
+                here = chance * entry["presence"]
                 said.setdefault((phrase, place), [0.0, 0.0])[label] += here
                 rest = (phrase, "") if place else ("", "")
                 said.setdefault(rest, [0.0, 0.0])[label] += chance - here
@@ -85,10 +85,10 @@ def many(attribute: str):
 @cache
 def read(attribute: str, captioner: str, words: tuple[str, ...] | None = None) -> pd.DataFrame:
     """Parts of a captioner's captions as the classifier reads them, or of humans' first."""
-    corpus, about = many(attribute), load_attribute(attribute)
+    corpus, described = many(attribute), load_attribute(attribute)
     human = captioner == "human"
     captions = corpus.human_captions(0) if human else corpus.captions(captioner)
-    masked = masked_captions(captions, about, lowercase=human, vocabulary=words)
+    masked = masked_captions(captions, described, lowercase=human, vocabulary=words)
     parts = [PARTS.fullmatch(text) for text in masked]
     assert None not in parts, masked[parts.index(None)]
     columns = zip(*(part.groups("") for part in parts), strict=True)
@@ -157,12 +157,12 @@ def test_objects():
 
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
 def test_words_of_captioners(attribute):
-    corpus, about = planted_corpus(attribute, images=3000), load_attribute(attribute)
+    corpus, described = planted_corpus(attribute, images=3000), load_attribute(attribute)
     for key in KEYS:
-        masked = masked_captions(corpus.captions(key), about, lowercase=False)
+        masked = masked_captions(corpus.captions(key), described, lowercase=False)
         words = {word for caption in masked for word in caption.split()}
         assert words <= set(corpus.vocabularies[key])
-        assert not words & about.masked_words
+        assert not words & described.masked_words
         assert corpus.vocabularies[key][:2] == ("<unk>", "<pad>")
         assert len(set(corpus.vocabularies[key])) == len(corpus.vocabularies[key])
         assert corpus.captions(key).str.islower().all()
@@ -171,13 +171,13 @@ def test_words_of_captioners(attribute):
 @pytest.mark.parametrize("attribute", ["gender", "age"])
 def test_persons_are_masked(attribute):
     """Every word for a person that its class decides is in the attribute's list."""
-    words, about = LEXICON["persons"], load_attribute(attribute)
+    words, described = LEXICON["persons"], load_attribute(attribute)
     stated = {
         "gender": [w for g in ("Male", "Female") for row in words[g].values() for w in row],
         "age": [w for group in words.values() for row in group.values() for w in row]
         + [w for row in LEXICON["age_words"].values() for w in row],
     }
-    assert set(stated[attribute]) <= about.masked_words
+    assert set(stated[attribute]) <= described.masked_words
 
 
 def test_human_captions_look_human():
@@ -293,7 +293,7 @@ def test_grammar_is_unambiguous(attribute, key):
 
 def subject_continuations(attribute: str, known) -> set[str]:
     """What follows where one subject is the beginning of another, such as `is`."""
-    about, fillers = load_attribute(attribute), LEXICON["fillers"]
+    described, fillers = load_attribute(attribute), LEXICON["fillers"]
     persons = [w for group in LEXICON["persons"].values() for row in group.values() for w in row]
     ages = ["", *(w for row in LEXICON["age_words"].values() for w in row)]
     subjects = masked_captions(
@@ -303,7 +303,7 @@ def subject_continuations(attribute: str, known) -> set[str]:
                 ages, ["", *fillers["manner"]], set(persons), ["", "is"]
             )
         ],
-        about,
+        described,
         vocabulary=known,
     )
     whole = set(subjects)

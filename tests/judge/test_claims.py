@@ -56,30 +56,30 @@ def test_the_rule(mean, bound, word):
 
 
 def test_one_split_is_undecided_and_the_least_mean_is_the_weakest():
-    found = amplification(body(A=[5.0], B=[4.0], C=[6.0]))
-    assert (found.word, found.whose, found.surely) == (UNDECIDED, "B", 0)
-    assert math.isnan(found.low)
+    judged = amplification(body(A=[5.0], B=[4.0], C=[6.0]))
+    assert (judged.word, judged.whose, judged.surely) == (UNDECIDED, "B", 0)
+    assert math.isnan(judged.low)
 
 
 def test_the_weakest_decides():
-    found = verdict({"A": sure(3), "B": sure(0.1), "C": sure(2)}, "claim", above=0)
-    assert (found.word, found.whose, found.estimate) == (UNDECIDED, "B", 0.1)
-    assert (found.surely, found.captioners) == (2, 3)
+    judged = verdict({"A": sure(3), "B": sure(0.1), "C": sure(2)}, "claim", above=0)
+    assert (judged.word, judged.whose, judged.estimate) == (UNDECIDED, "B", 0.1)
+    assert (judged.surely, judged.captioners) == (2, 3)
 
 
 def test_weakest_is_by_certainty_not_by_mean():
-    found = verdict({"A": sure(1), "B": sure(2, error=2)}, "claim", above=0)
-    assert found.whose == "B"
+    judged = verdict({"A": sure(1), "B": sure(2, error=2)}, "claim", above=0)
+    assert judged.whose == "B"
 
 
 def test_every_needs_no_correction_but_the_count_has_holms_at_0025():
     # t = 2.4 with 9 df: one-sided p = 0.0200. Alone below 0.025, so each interval excludes 0;
     # times two it is not, so none passes on its own.
-    found = verdict({"A": sure(0.24), "B": sure(0.24)}, "claim", above=0)
-    assert (found.word, found.surely) == (SUPPORTED, 0)
+    judged = verdict({"A": sure(0.24), "B": sure(0.24)}, "claim", above=0)
+    assert (judged.word, judged.surely) == (SUPPORTED, 0)
     # t = 3 has p = 0.0075, twice that is 0.015; the second then stands alone
-    found = verdict({"A": sure(0.3), "B": sure(0.24)}, "claim", above=0)
-    assert found.surely == 2
+    judged = verdict({"A": sure(0.3), "B": sure(0.24)}, "claim", above=0)
+    assert judged.surely == 2
 
 
 def test_refuting_every_is_corrected_too():
@@ -120,9 +120,9 @@ def test_equalizer_counts_the_test_captions_of_its_pair():
 
 def test_the_embedded_corpus_has_a_pair_of_its_own():
     table = pair("race", 4).replace({"NIC+Equalizer": PAIRS[1][0], "NIC+": PAIRS[1][1]})
-    found = equalizer(table)
-    assert found.word == REFUTED
-    assert PAIRS[1][0] in found.claim
+    judged = equalizer(table)
+    assert judged.word == REFUTED
+    assert PAIRS[1][0] in judged.claim
     assert equalizer(pair("race", 4)).claim.startswith("NIC+Equalizer amplifies race by less than")
     assert equalizer(pair("gender", 4)).claim == "NIC+Equalizer amplifies gender more than NIC+."
 
@@ -132,9 +132,9 @@ def test_race_against_gender_on_both_readings():
     race = body("race", A=[2.0, 2.1, 1.9], B=[7.0, 7.1, 6.9])
     race["lic_model"] -= 20  # harder to guess, yet B amplifies more
     assert less_than_gender(gender, race, "lic_model").word == SUPPORTED
-    found = less_than_gender(gender, race)
-    assert (found.word, found.whose, found.surely) == (REFUTED, "B", 1)
-    assert found.estimate == pytest.approx(-1)
+    judged = less_than_gender(gender, race)
+    assert (judged.word, judged.whose, judged.surely) == (REFUTED, "B", 1)
+    assert judged.estimate == pytest.approx(-1)
     # the mean over captioners: 5.5 − 4.5
     assert mean_less_than_gender(gender, race).mean == pytest.approx(1)
 
@@ -175,9 +175,9 @@ def few_draws(monkeypatch):
 
 
 def test_identical_true_orders_are_found_alike_in_spite_of_noise(few_draws):
-    found = words(np.random.default_rng(0), TRUE, TRUE)
-    assert found.count(SUPPORTED) > 25
-    assert REFUTED not in found
+    verdicts = words(np.random.default_rng(0), TRUE, TRUE)
+    assert verdicts.count(SUPPORTED) > 25
+    assert REFUTED not in verdicts
 
 
 def test_opposite_orders_are_refuted(few_draws):
@@ -194,32 +194,32 @@ def unlike(correlation):
 
 def test_agreement_at_the_bound_is_seldom_called_alike(few_draws):
     assert np.corrcoef(TRUE, unlike(0.7))[0, 1] == pytest.approx(0.7)
-    found = words(np.random.default_rng(2), TRUE, unlike(0.7), splits=3)
-    assert found.count(SUPPORTED) <= 3  # 0.75 expected
+    verdicts = words(np.random.default_rng(2), TRUE, unlike(0.7), splits=3)
+    assert verdicts.count(SUPPORTED) <= 3  # 0.75 expected
 
 
 def test_noise_that_two_classifiers_share_does_not_pass_for_agreement(few_draws):
-    rng, found = np.random.default_rng(2), []
+    rng, correlations = np.random.default_rng(2), []
     for _ in range(30):
         table = simulated(rng, TRUE, unlike(0.7), splits=3, noise=1.6, shared=0.8)
-        found.append(agreement(table)["correlation"].iloc[0])
-    assert np.mean(found) < 0.8  # with the shared part forgotten: 0.9
+        correlations.append(agreement(table)["correlation"].iloc[0])
+    assert np.mean(correlations) < 0.8  # with the shared part forgotten: 0.9
 
 
 def test_nothing_but_noise_says_nothing():
     rows = simulated(np.random.default_rng(3), TRUE * 0, TRUE * 0, noise=1)
-    found = agreement(rows).iloc[0]
-    assert found["low"] < -0.5
-    assert found["high"] > 0.5
+    pair = agreement(rows).iloc[0]
+    assert pair["low"] < -0.5
+    assert pair["high"] > 0.5
 
 
 def test_without_noise_the_correlation_is_the_observed_one():
     table = simulated(np.random.default_rng(4), TRUE, unlike(0.5), noise=0.001)
-    found = agreement(table).iloc[0]
-    assert found[["correlation", "low", "high", "observed"]].tolist() == pytest.approx(
+    pair = agreement(table).iloc[0]
+    assert pair[["correlation", "low", "high", "observed"]].tolist() == pytest.approx(
         [0.5] * 4, abs=0.03
     )
-    assert found["pairs"] == 36
+    assert pair["pairs"] == 36
 
 
 def test_pairs_in_opposite_order_beyond_noise_are_counted():

@@ -40,9 +40,9 @@ def body(**values):
 
 def test_lic_data_is_the_mean_over_human_captions():
     frame = pd.DataFrame([run("model", 50.0), run("human", 44.0), run("human", 46.0, index=1)])
-    found = lic_table(frame).iloc[0]
-    assert found[["lic_model", "lic_data", "lic"]].tolist() == [50, 45, 5]
-    assert (found["captioner"], found["human"], found["n_test"]) == ("NIC+", "0, 1", 4)
+    row = lic_table(frame).iloc[0]
+    assert row[["lic_model", "lic_data", "lic"]].tolist() == [50, 45, 5]
+    assert (row["captioner"], row["human"], row["n_test"]) == ("NIC+", "0, 1", 4)
 
 
 def test_a_seed_with_one_side_only_is_left_out_of_the_difference_but_not_of_lic_model():
@@ -63,8 +63,8 @@ def test_lic_model_on_unseen_captions_is_the_runs_own_score():
 def test_bits_are_one_less_the_cross_entropy_in_bits():
     half = 0.6931471805599453 / 2  # half a bit, in nats
     frame = pd.DataFrame([run("model", 50.0, log_loss=half), run("human", 44.0, log_loss=2 * half)])
-    found = lic_table(frame, of="bits").iloc[0]
-    assert found[["lic_model", "lic_data", "lic"]].tolist() == pytest.approx([0.5, 0, 0.5])
+    row = lic_table(frame, of="bits").iloc[0]
+    assert row[["lic_model", "lic_data", "lic"]].tolist() == pytest.approx([0.5, 0, 0.5])
     assert lic_table(frame, of="auc").iloc[0]["lic_model"] == 70
 
 
@@ -76,7 +76,7 @@ def outcomes(*rows):
 def test_unseen_is_matched():
     frame = pd.DataFrame([run("model", 0.0), run("human", 0.0), run("human", 0.0, index=1)])
     model, first, second = frame["key"]
-    told = outcomes(
+    scored = outcomes(
         (model, 1, 60.0, True, True),
         (model, 2, 40.0, True, False),
         (model, 3, 90.0, False, False),  # met in training
@@ -87,10 +87,10 @@ def test_unseen_is_matched():
         (second, 2, 20.0, True, True),
         (second, 3, 99.0, True, True),
     )
-    runs = SimpleNamespace(frame=frame, outcomes=told)
-    found = lic_table(runs, seen="unseen").iloc[0]
+    runs = SimpleNamespace(frame=frame, outcomes=scored)
+    row = lic_table(runs, seen="unseen").iloc[0]
     # images 1 and 2: (60 + 40) / 2; human captions (50 + 30) / 2 and (10 + 20) / 2, and their mean
-    assert found[["lic_model", "lic_data", "lic", "n_test"]].tolist() == [50, 27.5, 22.5, 2]
+    assert row[["lic_model", "lic_data", "lic", "n_test"]].tolist() == [50, 27.5, 22.5, 2]
     raw = lic_table(runs, seen="unseen as written").iloc[0]
     assert raw[["lic_model", "lic_data", "n_test"]].tolist() == [60, 30, 1]  # image 1 only
 
@@ -99,13 +99,13 @@ def test_a_captioner_is_matched_with_its_own_images():
     frame = pd.DataFrame(
         [run(side, 0.0, captioner=c) for c in ("nic_plus", "sat") for side in ("model", "human")]
     )
-    told = outcomes(
+    scored = outcomes(
         *[(key, image, 10.0 * image, (image == 1) == ("nic" in key), False)
           for key in frame["key"] for image in (1, 2)]
     )  # fmt: skip
-    runs = SimpleNamespace(frame=frame, outcomes=told)
-    found = lic_table(runs, seen="unseen").set_index("captioner")
-    assert found["lic_data"].to_dict() == {"NIC+": 10, "SAT": 20}
+    runs = SimpleNamespace(frame=frame, outcomes=scored)
+    rows = lic_table(runs, seen="unseen").set_index("captioner")
+    assert rows["lic_data"].to_dict() == {"NIC+": 10, "SAT": 20}
 
 
 @pytest.mark.parametrize("wrong", [{"of": "accuracy"}, {"seen": "new"}])
@@ -116,12 +116,12 @@ def test_an_unknown_score_or_subset_is_an_error(wrong):
 
 def test_intervals_by_hand():
     # mean 2, variance 1, n 3, gender: error sqrt(1/3 + 1/9 + .443/3) = .769488; t(2, .975) = 4.30265
-    found = intervals(body(SAT=[4.0, 4.0, 4.0], NIC=[1.0, 2.0, 3.0])).set_index("captioner")
-    assert list(found.index) == ["NIC", "SAT"]  # the papers' order
-    assert found.loc["NIC", ["lic", "low", "high"]].tolist() == pytest.approx(
+    table = intervals(body(SAT=[4.0, 4.0, 4.0], NIC=[1.0, 2.0, 3.0])).set_index("captioner")
+    assert list(table.index) == ["NIC", "SAT"]  # the papers' order
+    assert table.loc["NIC", ["lic", "low", "high"]].tolist() == pytest.approx(
         [2, 2 - 3.310838, 2 + 3.310838]
     )
-    assert found.loc["SAT", ["lic", "low", "high", "seeds"]].tolist() == [4, 4, 4, 3]
+    assert table.loc["SAT", ["lic", "low", "high", "seeds"]].tolist() == [4, 4, 4, 3]
 
 
 def test_a_difference_is_taken_split_by_split():
@@ -139,18 +139,18 @@ def test_the_mean_over_captioners_varies_as_their_mean_does():
 
 def test_printed_tables_count_as_independent_spreads():
     theirs = papers("gender").query("source == 'hirota2022' and classifier == 'lstm'")
-    found = estimates(theirs)["NIC"]
+    estimate = estimates(theirs)["NIC"]
     # spreads 1.5 and 0.9 over ten splits
-    assert found.mean == 3.7
+    assert estimate.mean == 3.7
     shared = 1 / 9 + 0.443 / 3  # 443 women for 1,000 men
-    assert found.error == pytest.approx(((1 / 10 + shared) * (1.5**2 + 0.9**2)) ** 0.5)
+    assert estimate.error == pytest.approx(((1 / 10 + shared) * (1.5**2 + 0.9**2)) ** 0.5)
 
 
 def test_a_small_encoder_is_not_called_bert():
-    about = {"classifier": "bert-pre", "encoder": "all-MiniLM-L6-v2", "recipe": "1e-5x5"}
-    about |= {"batching": "bucketed", "split": "paired"}
-    assert classifier_label(about) == "bert-pre (MiniLM) 1e-5x5"
-    base = about | {"encoder": "bert-base-uncased", "recipe": "5e-5x20"}
+    run = {"classifier": "bert-pre", "encoder": "all-MiniLM-L6-v2", "recipe": "1e-5x5"}
+    run |= {"batching": "bucketed", "split": "paired"}
+    assert classifier_label(run) == "bert-pre (MiniLM) 1e-5x5"
+    base = run | {"encoder": "bert-base-uncased", "recipe": "5e-5x20"}
     assert classifier_label(base) == "bert-pre"
 
 

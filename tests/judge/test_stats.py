@@ -25,8 +25,8 @@ def per_seed(attribute, classifier):
     [("NIC", 3.73, 1.53, 5.93), ("NIC+Equalizer", 12.43, 11.45, 13.40)],
 )
 def test_corrected_interval_of_published_seeds(captioner, mean, low, high):
-    found = estimates(per_seed("gender", "lstm"))[captioner].interval()
-    assert found == pytest.approx((mean, low, high), abs=0.005)
+    interval = estimates(per_seed("gender", "lstm"))[captioner].interval()
+    assert interval == pytest.approx((mean, low, high), abs=0.005)
 
 
 def test_corrected_interval_by_hand():
@@ -55,9 +55,9 @@ def test_level_and_share_widen():
 
 
 def test_one_split_has_no_interval():
-    found = stats.estimate([3.0])
-    assert found.mean == 3
-    assert math.isnan(found.interval().low)
+    estimate = stats.estimate([3.0])
+    assert estimate.mean == 3
+    assert math.isnan(estimate.interval().low)
 
 
 def test_missing_splits_are_left_out():
@@ -72,7 +72,7 @@ def test_equalizer_differences_of_published_seeds():
 
 
 def test_holm_leaves_four_of_nine_for_bert_ft():
-    p = [found.p_above(0) for found in estimates(per_seed("gender", "bert-ft")).values()]
+    p = [estimate.p_above(0) for estimate in estimates(per_seed("gender", "bert-ft")).values()]
     assert len(p) == 9
     assert (stats.holm(p) < 0.05).sum() == 4
 
@@ -88,16 +88,16 @@ def test_race_oscar_has_nine_pairs():
 
 def test_welch_by_hand():
     # errors 3 and 4, df 9 and 9: error 5, df 5^4 / (3^4 / 9 + 4^4 / 9)
-    found = Estimate(10, 3, 9, 10).minus(Estimate(4, 4, 9, 10))
-    assert found == pytest.approx((6, 5, 625 / (81 / 9 + 256 / 9), 10))
+    difference = Estimate(10, 3, 9, 10).minus(Estimate(4, 4, 9, 10))
+    assert difference == pytest.approx((6, 5, 625 / (81 / 9 + 256 / 9), 10))
 
 
 def test_resampled_of_a_plain_mean():
     scores = np.random.default_rng(2).normal(50, 10, size=(400, 1))
-    found = stats.interval(stats.resampled(scores, np.ones((400, 1)))[:, 0])
-    assert found.mean == pytest.approx(scores.mean(), rel=1e-5)
+    interval = stats.interval(stats.resampled(scores, np.ones((400, 1)))[:, 0])
+    assert interval.mean == pytest.approx(scores.mean(), rel=1e-5)
     reach = 1.96 * scores.std() / 20
-    assert (found.mean - found.low, found.high - found.mean) == pytest.approx(
+    assert (interval.mean - interval.low, interval.high - interval.mean) == pytest.approx(
         (reach, reach), rel=0.1
     )
 
@@ -106,8 +106,8 @@ def test_resampled_keep_pairs_together():
     shared = np.random.default_rng(3).normal(50, 10, size=400)
     sums = np.column_stack([shared + 2, shared])  # one is always 2 above the other
     first, second = stats.resampled(sums, np.ones((400, 2))).T
-    found = stats.interval(first - second)
-    assert found == pytest.approx((2, 2, 2), abs=1e-3)
+    interval = stats.interval(first - second)
+    assert interval == pytest.approx((2, 2, 2), abs=1e-3)
 
 
 def test_a_table_may_name_the_ratio_of_its_classes():

@@ -146,8 +146,8 @@ def test_linear_is_scikit_learns_own_on_uni_and_bigrams(task):
         words.fit_transform(captions[:100]), classes[:100]
     )
     expected = plain.decision_function(words.transform(captions[100:]))
-    found = Linear().fit(captions[:100], classes[:100], 0).logits(captions[100:])
-    np.testing.assert_allclose(found, expected, atol=1e-3)
+    logits = Linear().fit(captions[:100], classes[:100], 0).logits(captions[100:])
+    np.testing.assert_allclose(logits, expected, atol=1e-3)
 
 
 def test_linear_does_not_depend_on_what_was_read_before(task):
@@ -193,9 +193,9 @@ def test_weight_decay_leaves_biases_norms_and_pooler_alone():
 
 def test_batches_hold_every_caption_once_and_never_one_alone():
     for size in (64, 65, 129, 300):
-        found = batches(np.random.default_rng(0).integers(5, 20, size), np.random.default_rng(1))
-        assert sorted(np.concatenate(found)) == list(range(size))
-        assert min(map(len, found)) > 1
+        batched = batches(np.random.default_rng(0).integers(5, 20, size), np.random.default_rng(1))
+        assert sorted(np.concatenate(batched)) == list(range(size))
+        assert min(map(len, batched)) > 1
 
 
 def test_dropout_in_the_frozen_encoder_changes_the_head(task):

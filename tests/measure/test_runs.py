@@ -84,9 +84,9 @@ def test_a_changed_caption_changes_the_fingerprint_of_its_captioner_only(corpus)
     ],
 )
 def test_refused_before_training(corpus, options, says):
-    told = {"captioner": "planted_none", "classifier": "linear"} | options
+    fields = {"captioner": "planted_none", "classifier": "linear"} | options
     with pytest.raises(RelicError) as error:
-        describe(corpus, **told)
+        describe(corpus, **fields)
     assert says in str(error.value)
 
 
@@ -183,12 +183,12 @@ def test_the_linear_classifier_approaches_the_truth():
     differences = {}
     for captioner in ("none", "lot"):
         truth = corpus.true_lic(captioner)
-        found = [
+        scores = [
             compute(corpus, describe(corpus, captioner, "linear", side=c, calibrated=True)).scores[
                 "scaled_score"
             ]
             for c in ("model", "human")
         ]
-        assert found == pytest.approx([truth.lic_model, truth.lic_data], abs=2)
-        differences[captioner] = found[0] - found[1]
+        assert scores == pytest.approx([truth.lic_model, truth.lic_data], abs=2)
+        differences[captioner] = scores[0] - scores[1]
     assert abs(differences["none"]) < 2 < differences["lot"]

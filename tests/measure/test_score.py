@@ -22,22 +22,22 @@ def test_one_half_is_class_0():
 
 def test_summary_by_hand():
     p, y = np.array([0.9, 0.4, 0.2, 0.7]), np.array([1, 1, 0, 0])
-    found = summary(p, y, [True, False, False, False], [True, True, False, False])
-    assert found["score"] == pytest.approx(100 * (0.9 + 0 + 0.8 + 0) / 4)
-    assert found["accuracy"] == 50
-    assert found["auc"] == 75  # of four pairs, three in order
-    assert found["score_class1"] == pytest.approx(45)
-    assert found["score_class0"] == pytest.approx(40)
-    assert (found["unseen_raw_score"], found["n_unseen_raw"]) == (pytest.approx(80 / 3), 3)
-    assert (found["unseen_score"], found["n_unseen"]) == (pytest.approx(40), 2)
+    scores = summary(p, y, [True, False, False, False], [True, True, False, False])
+    assert scores["score"] == pytest.approx(100 * (0.9 + 0 + 0.8 + 0) / 4)
+    assert scores["accuracy"] == 50
+    assert scores["auc"] == 75  # of four pairs, three in order
+    assert scores["score_class1"] == pytest.approx(45)
+    assert scores["score_class0"] == pytest.approx(40)
+    assert (scores["unseen_raw_score"], scores["n_unseen_raw"]) == (pytest.approx(80 / 3), 3)
+    assert (scores["unseen_score"], scores["n_unseen"]) == (pytest.approx(40), 2)
     expected = -np.mean(np.log([0.9, 0.4, 0.8, 0.3]))
-    assert found["log_loss"] == pytest.approx(expected)
+    assert scores["log_loss"] == pytest.approx(expected)
 
 
 def test_nothing_unseen_is_not_a_number():
-    found = summary([0.6, 0.4], [1, 0], [True, True], [True, True])
-    assert math.isnan(found["unseen_score"])
-    assert found["n_unseen"] == 0
+    scores = summary([0.6, 0.4], [1, 0], [True, True], [True, True])
+    assert math.isnan(scores["unseen_score"])
+    assert scores["n_unseen"] == 0
 
 
 def test_temperature_undoes_overconfidence():

@@ -32,10 +32,10 @@ def test_what_goes_in_comes_out(tmp_path):
     assert store.missing([RUN, RUN]) == [RUN]
     store.put(outcome())
     assert store.missing([RUN]) == []
-    found = store.get(RUN)
-    assert found.scores == {"score": 42.5, "n_test": 2}
-    assert found.images["p"].tolist() == [0.75, 0.1]
-    assert found.images["seen_raw"].tolist() == [True, False]
+    stored = store.get(RUN)
+    assert stored.scores == {"score": 42.5, "n_test": 2}
+    assert stored.images["p"].tolist() == [0.75, 0.1]
+    assert stored.images["seen_raw"].tolist() == [True, False]
     assert store.frame()[["captioner", "seed", "score"]].values.tolist() == [["nic", 3, 42.5]]
 
 

@@ -274,6 +274,6 @@ def test_wrong_options_of_the_command(tmp_path, options, says):
 def test_options_have_bounds_and_choices(option, value):
     from relic import cli
 
-    found = CliRunner().invoke(cli.app, ["sweep", option, value])
-    assert found.exit_code == 2
-    assert option in found.output
+    result = CliRunner().invoke(cli.app, ["sweep", option, value])
+    assert result.exit_code == 2
+    assert option in result.output

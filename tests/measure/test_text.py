@@ -20,10 +20,10 @@ from relic.measure.text import (
 
 
 def masked(captions, words, token, tokenizer="treebank", **options):
-    about = Attribute(
+    attribute = Attribute(
         name="x", classes=("0", "1"), mask_token=token, masked_words=words, tokenizer=tokenizer
     )
-    return masked_captions(captions, about, **options)
+    return masked_captions(captions, attribute, **options)
 
 
 CONTRACTED = ["cannot", "gimme", "gonna", "gotta", "lemme", "wanna", "d'ye", "more'n", "'tis", "'twas"]  # fmt: skip

@@ -73,7 +73,7 @@ def test_a_grid_becomes_runs_of_a_corpus(tmp_path):
     planted = PART | {"captioner": ["planted_none"], "seed": [0, 1]}
     write(tmp_path, **{"planted LIC_M": planted, "other": PART})
     asked = []
-    runs = declared.grid_runs(lambda *about: asked.append(about) or CORPUS, "planted", tmp_path)
+    runs = declared.grid_runs(lambda *names: asked.append(names) or CORPUS, "planted", tmp_path)
     assert set(asked) == {("COCO captions", "gender")}
     assert [(run.captioner, run.seed, run.recipe) for run in runs] == [("planted_none", 0, "C=0.1"), ("planted_none", 1, "C=0.1")]  # fmt: skip
     with pytest.raises(RelicError, match="planted LIC_M; other"):

@@ -139,8 +139,8 @@ def test_recorded_and_own_runs_are_told_apart(store, monkeypatch, capsys):
 def test_lic_is_model_less_the_mean_of_its_human_captions(tmp_path):
     store = Store(tmp_path / "runs")
     for seed, (model, humans) in enumerate([(50, (40, 44)), (52, (41, 43))]):
-        about = {"split": "paired", "seed": seed}
-        run = Run("COCO captions", "gender", "nic", "linear", **about)
+        choices = {"split": "paired", "seed": seed}
+        run = Run("COCO captions", "gender", "nic", "linear", **choices)
         store.put(Outcome(run, outcome(run).scores | {"score": model}, outcome(run).images))
         for index, score in enumerate(humans):
             run = Run(
@@ -151,7 +151,7 @@ def test_lic_is_model_less_the_mean_of_its_human_captions(tmp_path):
                 side="human",
                 vocabulary="captioner",
                 caption_index=index,
-                **about,
+                **choices,
             )
             store.put(Outcome(run, outcome(run).scores | {"score": score}, outcome(run).images))
     odd = Run("COCO captions", "gender", "nic", "linear", labels="permuted")
@@ -190,7 +190,7 @@ def test_recorded_linear_runs_can_be_computed_again(real_data):
     recorded = read_recorded()
     recorded = recorded[(recorded["classifier"] == "linear") & (recorded["labels"] == "true")]
     for row in recorded.sample(6, random_state=1).to_dict("records"):
-        told = {
+        fields = {
             n: row[n]
             for n in (
                 "captioner",
@@ -205,6 +205,6 @@ def test_recorded_linear_runs_can_be_computed_again(real_data):
             )
         }
         corpus = load_corpus(row["attribute"], row["corpus"])
-        run = describe(corpus, **told)
+        run = describe(corpus, **fields)
         assert run.key == row["key"]
         assert compute(corpus, run).scores["score"] == pytest.approx(row["score"], abs=1e-6)

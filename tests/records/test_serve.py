@@ -27,12 +27,12 @@ def own_store(tmp_path, monkeypatch):
 
 def test_recorded_runs_need_no_captions(no_captions, own_store):
     corpus = relic.load_corpus("gender")
-    found = relic.runs(corpus, ["sat"], seeds=[0, 12])
-    assert len(found) == 2 * (1 + 5)
-    assert set(found.frame["source"]) == {RECORDED}
+    runs = relic.runs(corpus, ["sat"], seeds=[0, 12])
+    assert len(runs) == 2 * (1 + 5)
+    assert set(runs.frame["source"]) == {RECORDED}
     assert not own_store.exists()
     known = read_recorded().set_index("key")["score"]
-    assert (found.frame.set_index("key")["score"] == known.loc[found.frame["key"]]).all()
+    assert (runs.frame.set_index("key")["score"] == known.loc[runs.frame["key"]]).all()
 
 
 def test_what_is_not_recorded_is_an_error_that_names_it(no_captions, own_store):
@@ -86,8 +86,8 @@ def test_other_captions_than_the_recorded_are_trained(own_store, monkeypatch):
         "read_recorded",
         lambda: pd.DataFrame([record | {"fingerprint": "of other captions"}]),
     )
-    found = relic.runs(corpus, **asked).frame
-    assert found["score"].tolist() == [row.scores["score"]]
+    frame = relic.runs(corpus, **asked).frame
+    assert frame["score"].tolist() == [row.scores["score"]]
 
 
 def test_runs_add_and_say_what_they_are(no_captions, own_store):
@@ -101,12 +101,12 @@ def test_runs_add_and_say_what_they_are(no_captions, own_store):
 
 
 def test_recorded_outcomes_give_the_recorded_scores(no_captions, own_store):
-    found = relic.runs(relic.load_corpus("race"), ["nic"], seeds=[0, 12])
-    means = found.outcomes.groupby("key")["score"].mean()
-    scores = found.frame.set_index("key")["score"]
+    runs = relic.runs(relic.load_corpus("race"), ["nic"], seeds=[0, 12])
+    means = runs.outcomes.groupby("key")["score"].mean()
+    scores = runs.frame.set_index("key")["score"]
     assert means.loc[scores.index].to_numpy() == pytest.approx(scores.to_numpy(), abs=1e-3)
-    seen = relic.lic_table(found, seen="unseen")
-    every = relic.lic_table(found)
+    seen = relic.lic_table(runs, seen="unseen")
+    every = relic.lic_table(runs)
     assert (seen["n_test"] < every["n_test"]).all()
 
 

@@ -23,9 +23,9 @@ def test_what_is_written_is_read_back_with_its_source(results):
         "value": [2.5, 1.5],
         "source": ["recorded", "recorded"],
     }
-    about = json.loads((results / "accuracy" / "provenance.json").read_text())
-    assert list(about) == ["a", "b"]
-    assert {"recorded", "commit", "versions", "device"} <= set(about["a"])
+    provenance = json.loads((results / "accuracy" / "provenance.json").read_text())
+    assert list(provenance) == ["a", "b"]
+    assert {"recorded", "commit", "versions", "device"} <= set(provenance["a"])
 
 
 def test_nothing_recorded_is_an_empty_frame():

@@ -76,9 +76,9 @@ def classifier(name: str, recipe: str = "", batching: str = "", encoder: str = "
     chosen = {"recipe": (recipe, kind.recipes), "batching": (batching, kind.batchings)}
     for option, (value, allowed) in chosen.items():
         if value not in allowed:
-            known = ", ".join(map(repr, allowed))
-            raise RelicError(f"{name} has no {option} {value!r}", expected=known)
+            expected = ", ".join(map(repr, allowed))
+            raise RelicError(f"{name} has no {option} {value!r}", expected=expected)
     module, _, its_class = HOMES[name].partition(":")
     with needed("torch"):
-        made = getattr(import_module(module), its_class)
-    return made(recipe=recipe, batching=batching, encoder=encoder or kind.encoder)
+        its_type = getattr(import_module(module), its_class)
+    return its_type(recipe=recipe, batching=batching, encoder=encoder or kind.encoder)

@@ -129,14 +129,14 @@ _frozen: dict[str, dict[tuple[int, ...], torch.Tensor]] = {}  # encoder -> ids -
 
 def frozen_features(name: str, rows: list[tuple[int, ...]]) -> torch.Tensor:
     """[CLS] states of the frozen encoder, dropout off: each distinct caption once per process."""
-    known = _frozen.setdefault(name, {})
-    if len(known) > REMEMBERED:  # some 3 kB each; runs on the same captions come in a row
-        known.clear()
-    new = [row for row in dict.fromkeys(rows) if row not in known]
+    states = _frozen.setdefault(name, {})
+    if len(states) > REMEMBERED:  # some 3 kB each; runs on the same captions come in a row
+        states.clear()
+    new = [row for row in dict.fromkeys(rows) if row not in states]
     if new:
         model = load_encoder(name).eval()
-        known.update(zip(new, features(model, new), strict=True))
-    return torch.stack([known[row] for row in rows])
+        states.update(zip(new, features(model, new), strict=True))
+    return torch.stack([states[row] for row in rows])
 
 
 def head(width: int) -> nn.Sequential:
@@ -163,14 +163,14 @@ def batches(lengths: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
     A last batch of one is joined to the one before: BatchNorm cannot do with one caption.
     """
     order = rng.permutation(len(lengths))
-    found = []
+    batched = []
     for part in np.split(order, range(BATCH * POOL, len(order), BATCH * POOL)):
         part = part[np.argsort(lengths[part], kind="stable")]
-        found += np.split(part, range(BATCH, len(part), BATCH))
-    if len(found) > 1 and len(found[-1]) == 1:
-        last = found.pop()
-        found[-1] = np.concatenate([found[-1], last])
-    return [found[i] for i in rng.permutation(len(found))]
+        batched += np.split(part, range(BATCH, len(part), BATCH))
+    if len(batched) > 1 and len(batched[-1]) == 1:
+        last = batched.pop()
+        batched[-1] = np.concatenate([batched[-1], last])
+    return [batched[i] for i in rng.permutation(len(batched))]
 
 
 class _Bert:

@@ -84,7 +84,7 @@ class Linear:
         column = np.full(len(_numbers), -1)
         column[self.numbers] = np.arange(len(self.numbers))
         columns = column[terms]
-        known = columns >= 0
-        kept, columns = np.append(0, np.cumsum(known)), columns[known]
+        learned = columns >= 0
+        before, columns = np.append(0, np.cumsum(learned)), columns[learned]
         shape = len(ends) - 1, len(self.numbers)
-        return csr_matrix((np.ones(len(columns)), columns, kept[ends]), shape=shape)
+        return csr_matrix((np.ones(len(columns)), columns, before[ends]), shape=shape)

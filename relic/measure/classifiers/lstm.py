@@ -115,23 +115,21 @@ class LSTM:
                 best = epoch if losses[rate, epoch] < losses[rate, best] else best
                 if epoch - best >= PATIENCE:
                     break
-        return min(losses, key=lambda each: losses[each])
+        return min(losses, key=lambda choice: losses[choice])
 
     def logits(self, captions) -> np.ndarray:
-        sequences, found = self._sequences(captions), np.zeros(len(captions))
+        sequences, logits = self._sequences(captions), np.zeros(len(captions))
         self.network.eval()
         with torch.no_grad():
             for batch in self._batches(sequences, None):
                 ids, lengths, order = self._tensor(sequences, batch)
-                found[order] = self.network(ids, lengths).double().cpu().numpy()
-        return found
+                logits[order] = self.network(ids, lengths).double().cpu().numpy()
+        return logits
 
     def _sequences(self, captions) -> list[torch.Tensor]:
         """Token ids; a caption without tokens is one unknown word."""
-        return [
-            torch.tensor([self.ids.get(token, UNK) for token in spacy_tokens(caption)] or [UNK])
-            for caption in captions
-        ]
+        numbers = ([self.ids.get(token, UNK) for token in spacy_tokens(c)] for c in captions)
+        return [torch.tensor(ids or [UNK]) for ids in numbers]
 
     def _batches(self, sequences: list[torch.Tensor], rng: np.random.Generator | None):
         """Index arrays of 64, or about 64 when bucketed; in random order when training."""
