@@ -63,13 +63,11 @@ def example_files(
     if corpus_choice(corpus) == "real" and attribute == "gender" and tutorial_files():
         return tutorial_files()
     planted = planted_corpus(attribute, images=images)
-    place, names = (
-        Path(directory or tempfile.mkdtemp(prefix="relic-example-")),
-        planted.display_names,
-    )
+    place = Path(directory or tempfile.mkdtemp(prefix="relic-example-"))
     if not directory:
         atexit.register(shutil.rmtree, place, ignore_errors=True)
     export(planted, place)
+    names = planted.display_names
     captions = [f"{names[key]}={place / f'{key}.json'}" for key in planted.captioners]
     files = {"labels": str(place / "labels.csv"), "human": str(place / "human.json")}
     return {"captions": captions, **files, "synthetic": True}

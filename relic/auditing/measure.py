@@ -89,10 +89,8 @@ def measure(audited: Audited, how: Choices) -> Tables:
     rows, by_seed = [], []
     for name in how.listed:
         own = done.where(classifier=name, labels="true")
-        kinds = (
-            [lic_table(own, seen=seen) for seen in (ALL, UNSEEN)] if human else [model_table(own)]
-        )
-        by_seed.append(pd.concat(kinds).assign(ratio=audited.ratio))
+        tables = [lic_table(own, seen=s) for s in (ALL, UNSEEN)] if human else [model_table(own)]
+        by_seed.append(pd.concat(tables).assign(ratio=audited.ratio))
         permuted = done.where(classifier=name, labels="permuted").frame
         chance = permuted.groupby("captioner")["score"].mean()
         rows.append(_rows(audited, own, chance, by_seed[-1]))

@@ -52,11 +52,7 @@ def _templates() -> Environment:
         "md": _markdown,
     }
     made.globals |= {name: partial(sentence, name) for name in SENTENCES}
-    made.globals |= {
-        "MARKS": MARKS,
-        "shared": shared,
-        "isnan": lambda value: value is None or value != value,
-    }
+    made.globals |= {"MARKS": MARKS, "shared": shared, "isnan": pd.isna}
     return made
 
 
@@ -79,21 +75,18 @@ def section(audit, name: str) -> str:
 
 def _rendered(audit, part, name: str) -> str:
     """A section of one attribute: what its template may name."""
-    return (
-        _templates()
-        .get_template(f"{name}.html")
-        .render(
-            audit=audit,
-            part=part,
-            tables=part.tables,
-            attribute=part.attribute,
-            results=results(part),
-            captioners=part.corpus.captioners,
-            images=len(part.images),
-            prefix=f"{part.attribute.name}_" if len(audit.parts) > 1 else "",
-            forest=forest(part) if name == "lic" else {},
-            first=part is audit.parts[0],
-        )
+    template = _templates().get_template(f"{name}.html")
+    return template.render(
+        audit=audit,
+        part=part,
+        tables=part.tables,
+        attribute=part.attribute,
+        results=results(part),
+        captioners=part.corpus.captioners,
+        images=len(part.images),
+        prefix=f"{part.attribute.name}_" if len(audit.parts) > 1 else "",
+        forest=forest(part) if name == "lic" else {},
+        first=part is audit.parts[0],
     )
 
 

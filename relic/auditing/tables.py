@@ -46,6 +46,7 @@ IMAGE_NAME = ("image", "file_name", "filename", "image_name", "id")
 WRAPPERS = ("annotations", "images", "results", "predictions", "captions", "labels", "data", "rows")
 RECORDS = '[{"image_id": 391895, "caption": "a man rides a bike"}, …]'
 WRITTEN_SO = "frame.to_csv(FILE, index=False) writes it so"
+ROWS_INSTEAD = "write the rows as JSON or CSV, e.g. frame.to_csv(FILE, index=False)"
 
 _SHORT = reprlib.Repr()  # lists that share lists, and numbers of a thousand digits, end too
 _SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxdict = 3, 200, 8
@@ -231,7 +232,7 @@ def read_values(file: str | Path) -> tuple[Table, object]:
     data = _unpacked(table, raw)
     if _is_pickle(data, table.file):
         table.kind = "pickle"
-        return table, _unpickled(table, data)
+        return table, plain_values(data, table.file, ROWS_INSTEAD)
     text = _text(table, data)
     return table, _of_json(table, text) if text.lstrip()[:1] in ("[", "{") else text
 
@@ -277,15 +278,6 @@ def _is_pickle(data: bytes, file: Path) -> bool:
         return True
     named = {".pkl", ".pickle"} & set(file.suffixes)
     return bool(named and data.strip()) and data.lstrip()[:1] not in (b"[", b"{")
-
-
-def _unpickled(table: Table, data: bytes):
-    try:
-        return plain_values(data, table.file)
-    except RelicError as error:
-        mend = "write the rows as JSON or CSV, e.g. frame.to_csv(FILE, index=False)"
-        expected = error.expected or "plain values"
-        raise RelicError(error.found, expected=expected, mend=mend) from error
 
 
 def _text(table: Table, data: bytes) -> str:

@@ -26,10 +26,8 @@ def main(arguments: list[str]) -> int:
         return 2
     except OSError as error:  # a full disk, a directory that cannot be written
         where = f"{error.filename}: " if error.filename else ""
-        print(
-            f"run_all.sh: {where}{error.strerror}; mend it, and the same command continues",
-            file=sys.stderr,
-        )
+        mend = "mend it, and the same command continues"
+        print(f"run_all.sh: {where}{error.strerror}; {mend}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nrun_all.sh: stopped; the same command continues", file=sys.stderr, flush=True)
