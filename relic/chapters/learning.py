@@ -30,7 +30,6 @@ TELLING = 10  # objects masked alone
 NOTHING, OBJECTS = "nothing", "all objects"
 AS_WRITTEN, SAME = "as written", "same length"
 Texts = dict[str, list[pd.Series]]  # of the sides `model` and `human`
-Change = Callable[[Texts], Texts] | str  # of the texts; or other labels, as in `learned_classes`
 EVERY, OLDER = "all", "older"  # images; `older`: those of the complete sources, five captions each
 SHARES = (0.125, 0.25, 0.5, 1)  # of the largest training set, where no sizes are given
 SHOWN = {"generated": "lic_model", "human": "lic_data", "difference": "lic"}
@@ -132,9 +131,10 @@ def length_matched(
 def changed(
     corpus: Corpus, captioners, seeds, column: str, changes: dict, skip_same=False, **reading
 ) -> pd.DataFrame:
-    """Lic tables by what was changed (a `Change`), which `column` names; `reading` as in `texts`.
+    """Lic tables by what was changed, which `column` names; `reading` as in `texts`.
 
-    `skip_same`: a change that leaves all captions alone has no table.
+    A change is a function of the texts, or labels as in `learned_classes`. `skip_same`: one that leaves
+    all captions alone has no table.
     """
     parts = []
     for captioner in captioners or corpus.captioners:
