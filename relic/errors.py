@@ -31,6 +31,5 @@ def needed(extra: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("relic"):
             raise
-        raise RelicError(
-            f"{error.name} is not installed", mend=f"pip install 'relic-report[{extra}]'"
-        ) from error
+        found = f"{error.name} is not installed"
+        raise RelicError(found, mend=f"pip install 'relic-report[{extra}]'") from error

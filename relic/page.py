@@ -72,14 +72,14 @@ class Page:
         """HTML made elsewhere, its text escaped there."""
         display(HTML(text))
 
-    def verdict(self, verdict: Verdict, about: str, decimals: int = 1) -> None:
-        """A verdict as a box: the word, the claim, the number it rests on, and on what (`about`)."""
+    def verdict(self, verdict: Verdict, computed_on: str, decimals: int = 1) -> None:
+        """A verdict as a box: the word, the claim, the number it rests on, on what data."""
         several = f" · surely {verdict.surely} of {verdict.captioners}" * (verdict.captioners > 1)
         n_test = "" if pd.isna(verdict.n_test) else f", {verdict.n_test:.0f} test captions a split"
         estimate = span(verdict.estimate, verdict.low, verdict.high, decimals)
         self.html(
             f'<div class="relic-verdict {verdict.word}"><p><strong>{verdict.symbol} {verdict.word}</strong> '
-            f"{_text(verdict.claim)} <span>· {_text(about)}</span></p><p>{_text(verdict.whose)}: "
+            f"{_text(verdict.claim)} <span>· {_text(computed_on)}</span></p><p>{_text(verdict.whose)}: "
             f"{estimate}{several} <span>· {count(verdict.seeds, 'split')}{n_test}</span></p></div>"
         )
 
@@ -137,11 +137,11 @@ def table_html(frame: pd.DataFrame, file: str, caption: str, decimals: int = 1) 
     cell = '<td class="{}">{}</td>'.format
     lines = [map(cell, kinds.values(), map(_text, row)) for row in shown.itertuples(index=False)]
     rows = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
-    told = f"{caption} ({said})" if said else caption
+    caption = f"{caption} ({said})" if said else caption
     named = f'class="relic-csv" download="{_text(file)}"'
     link = f'<a {named} href="data:text/csv;base64,{data}">CSV</a>'
     return (
-        f'<div class="relic-table"><div class="scroll" tabindex="0"><table><caption><span>{_text(told)} {link}</span></caption>'
+        f'<div class="relic-table"><div class="scroll" tabindex="0"><table><caption><span>{_text(caption)} {link}</span></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></div>"
     )
 

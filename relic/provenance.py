@@ -33,13 +33,13 @@ def _git(*arguments: str) -> str:
 
 def versions() -> dict[str, str]:
     """Versions of Python, of this package and of what computes."""
-    found = {"python": platform.python_version(), "relic": relic.__version__}
+    installed = {"python": platform.python_version(), "relic": relic.__version__}
     for package in PACKAGES:
         try:
-            found[package] = metadata.version(package)
+            installed[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+            installed[package] = "not installed"
+    return installed
 
 
 def device() -> str:

@@ -119,21 +119,21 @@ def read(
 def compute(reads: list[Audited], left_out: dict[str, str], how: Choices) -> Audit:
     """Measure what was read."""
     started, first = time.time(), reads[0]
-    for each in reads:
-        plan(each, how)  # wrong choices are told before anything is computed
+    for part in reads:
+        plan(part, how)  # wrong choices are told before anything is computed
     with ThreadPoolExecutor(1) as pool:  # Java tokenizes and aligns while classifiers train
         asked = how.with_accuracy and first.captions_an_image
         described = pool.submit(details.caption_accuracy, first) if asked else None
-        parts = [_part(each, how) for each in reads]
-    given, options = first.inputs, {"classifiers": how.listed, "seeds": list(how.seeds)}
-    options |= {"split": how.split, "vocabulary": given.vocabulary}
-    options |= {"first_sentence": given.first_sentence, "also_mask": list(given.also_mask)}
+        parts = [_part(part, how) for part in reads]
+    inputs, options = first.inputs, {"classifiers": how.listed, "seeds": list(how.seeds)}
+    options |= {"split": how.split, "vocabulary": inputs.vocabulary}
+    options |= {"first_sentence": inputs.first_sentence, "also_mask": list(inputs.also_mask)}
     options |= {"accuracy": how.with_accuracy, "checks": how.checks}
-    files = {each["role"] + each["sha256"]: each for part in reads for each in part.files}
-    made = {"seconds": round(time.time() - started, 1), "files": list(files.values())}
-    made |= {"fingerprints": {e.attribute.name: e.corpus.fingerprint for e in reads}}
+    files = {file["role"] + file["sha256"]: file for part in reads for file in part.files}
+    rests_on = {"seconds": round(time.time() - started, 1), "files": list(files.values())}
+    rests_on |= {"fingerprints": {part.attribute.name: part.corpus.fingerprint for part in reads}}
     accuracy, note = described.result() if described else (pd.DataFrame(), "")
-    return Audit(parts, options, provenance.stamp() | made, accuracy, note, left_out)
+    return Audit(parts, options, provenance.stamp() | rests_on, accuracy, note, left_out)
 
 
 def _part(read: Audited, how: Choices) -> Audited:
@@ -173,8 +173,8 @@ def lic(
         _check_texts(f"human captions of {image!r}", dict(enumerate(several)))
     with tempfile.TemporaryDirectory() as scratch:
         if isinstance(attribute, Attribute):  # JSON is YAML, too
-            about, attribute = attribute, str(Path(scratch, "attribute.yml"))
-            Path(attribute).write_text(about.model_dump_json(), encoding="utf-8")
+            content, attribute = attribute.model_dump_json(), str(Path(scratch, "attribute.yml"))
+            Path(attribute).write_text(content, encoding="utf-8")
         files = {"captions": captions, "labels": labels} | ({"human": human} if human else {})
         for what, values in files.items():
             files[what] = str(Path(scratch, f"{what}.json"))

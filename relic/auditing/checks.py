@@ -4,12 +4,11 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain
 
 import pandas as pd
 
 from relic.auditing.inputs import Audited
-from relic.chapters.learning import cut, lic_of, masked, telling_objects, texts
+from relic.chapters.learning import changed, cut, masked, telling_objects
 from relic.chapters.objects import object_names
 from relic.judge.stats import estimate, shared
 from relic.measure.runs import Store
@@ -34,8 +33,14 @@ def checks(audited: Audited, seeds: Sequence[int], store: Store) -> pd.DataFrame
     digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
     file = store.directory / "checks" / f"{digest}.json"
     if not file.exists():
-        each = [_by_split(audited, name, seeds, range(human)) for name in corpus.captioners]
-        table = pd.concat(each, ignore_index=True)
+        changes = {AS_IS: "true", **NOISE, "cut to the same length": cut}
+        changes["all objects hidden"] = partial(masked, names=object_names())
+        for name in telling_objects(corpus, OBJECTS):
+            changes[f"{name} hidden"] = partial(masked, names={name})
+        how = {"seeds": seeds, "column": "change", "changes": changes, "skip_same": True}
+        how |= {"vocabulary": audited.vocabulary, "indices": range(human)}
+        tables = [changed(corpus, [n], **how).assign(captioner=n) for n in corpus.captioners]
+        table = pd.concat(tables, ignore_index=True)[["captioner", "change", "seed", *MEANS, "lic"]]
         write_whole(file, table.to_json(orient="table", index=False, double_precision=12))
     splits = pd.read_json(file, orient="table").assign(human=human)
     before = splits.groupby(["captioner", "seed"])["lic"].transform("first")
@@ -45,23 +50,3 @@ def checks(audited: Audited, seeds: Sequence[int], store: Store) -> pd.DataFrame
     for value, ends in (("lic", ["low", "high"]), ("moved", ["moved_low", "moved_high"])):
         rows[[value, *ends]] = [estimate(each, rho).interval() for _, each in groups[value]]
     return rows.assign(n_seeds=groups.size()).reset_index()
-
-
-def _by_split(audited: Audited, name: str, seeds: Sequence[int], indices: range) -> pd.DataFrame:
-    """Lic tables of each change, as it is first; a change that leaves all captions alone has none."""
-    corpus, read = audited.corpus, texts(audited.corpus, name, audited.vocabulary, indices)
-    tables = {
-        change: lic_of(corpus, name, read, seeds, labels)
-        for change, labels in {AS_IS: "true", **NOISE}.items()
-    }
-    changes = {"cut to the same length": cut}
-    changes["all objects hidden"] = partial(masked, names=object_names())
-    for each in telling_objects(corpus, OBJECTS):
-        changes[f"{each} hidden"] = partial(masked, names={each})
-    for change, made in changes.items():
-        new = made(read)
-        pairs = zip(chain(*read.values()), chain(*new.values()), strict=False)
-        if not all(ours.equals(other) for ours, other in pairs):
-            tables[change] = lic_of(corpus, name, new, seeds)
-    table = pd.concat(tables, names=["change"]).reset_index("change").assign(captioner=name)
-    return table[["captioner", "change", "seed", *MEANS, "lic"]]

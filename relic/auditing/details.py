@@ -86,8 +86,8 @@ def telling_words(audited: Audited, words: int = WORDS) -> pd.DataFrame:
     sizes, labels = np.bincount(classes, minlength=2), corpus.attribute.classes
     people, of_people = _human(audited), np.tile(classes, audited.captions_an_image)
     for name in corpus.captioners:
-        own, said = _read(audited, Reading("model", name)), corpus.captions(name)
-        counts = _counted(own, classes, pairs=True)
+        read, said = _read(audited, Reading("model", name)), corpus.captions(name)
+        counts = _counted(read, classes, pairs=True)
         table = counts[counts.sum(axis=1) >= LEAST]
         rates, share = table / sizes, table.sum(axis=1) / sizes.sum()
         error = np.sqrt(share * (1 - share) * (1 / sizes).sum())
@@ -97,7 +97,7 @@ def telling_words(audited: Audited, words: int = WORDS) -> pd.DataFrame:
             clear = lean.index[lean > CLEAR]
             for term in _different(clear, corpus.attribute.mask_token, words):
                 human = pd.Series(_holding(people, term)).groupby(of_people).mean()
-                first = np.argmax(_holding(own, term) & (classes == value))
+                first = np.argmax(_holding(read, term) & (classes == value))
                 example = _around(said.loc[sampled(audited)[first]], term)
                 shares = 100 * np.array([*rates.loc[term], *human.reindex([0, 1])])
                 row = name, label, term, *shares, table.loc[term].sum(), apart[term], example
@@ -134,8 +134,8 @@ def leaks(audited: Audited, most: int = 8) -> list[str]:
     said = _counted(_human(audited), classes, pairs=False)
     rates = said / np.bincount(classes, minlength=2)
     enough = rates.max(axis=1) >= np.maximum(LEAK_LEAST, LEAK_SHARE * rates.sum(axis=1))
-    found = said.sum(axis=1)[enough & (said.sum(axis=1) >= 30)]
-    return list(found.sort_values(ascending=False).index[:most])
+    frequent = said.sum(axis=1)[enough & (said.sum(axis=1) >= 30)]
+    return list(frequent.sort_values(ascending=False).index[:most])
 
 
 def naming(audited: Audited) -> pd.DataFrame:
@@ -152,11 +152,11 @@ def naming(audited: Audited) -> pd.DataFrame:
     said = [corpus.human_captions(k).loc[images] for k in range(audited.captions_an_image)]
     sets |= {HUMAN: said} if said else {}
     captions = direction.Captions(corpus, corpus.labels.loc[images].to_numpy(), sets)
-    found = direction.naming(captions, DRAWS)
-    found = found[found["outcome"].isin(OUTCOMES) & ~found["label"].isin(["gap", "all"])]
+    shares = direction.naming(captions, DRAWS)
+    shares = shares[shares["outcome"].isin(OUTCOMES) & ~shares["label"].isin(["gap", "all"])]
     keys = ["captioner", "label"]
-    ends = found[found["outcome"] == WRONG_OF_NAMED].set_index(keys)  # in the order of captioners
-    wide = found.pivot(index=keys, columns="outcome", values="value").loc[ends.index]
+    ends = shares[shares["outcome"] == WRONG_OF_NAMED].set_index(keys)  # in the order of captioners
+    wide = shares.pivot(index=keys, columns="outcome", values="value").loc[ends.index]
     wide = wide.assign(low=ends["low"], high=ends["high"], images=ends["n"]).reset_index()
     return wide.rename(columns={WRONG_OF_NAMED: "wrong_of_named"})
 
@@ -171,8 +171,8 @@ def results(audited: Audited) -> list[dict]:
         return [row | {"misnamed": []} for row in rows]
     people = naming[naming["captioner"] == HUMAN].set_index("label")["wrong_of_named"]
     named, human = naming["right"] + naming["wrong"], naming["label"].map(people)
-    kept = ["label", "wrong_of_named", "low", "high", "neutral", "images", "named", "human"]
-    of = naming.assign(named=named, human=human).set_index("captioner")[kept]
+    columns = ["label", "wrong_of_named", "low", "high", "neutral", "images", "named", "human"]
+    of = naming.assign(named=named, human=human).set_index("captioner")[columns]
     return [row | {"misnamed": of.loc[[row["captioner"]]].to_dict("records")} for row in rows]
 
 
@@ -187,8 +187,8 @@ def caption_accuracy(audited: Audited) -> tuple[pd.DataFrame, str]:
     images, frames = sampled(audited, DESCRIBED).intersection(references.index), []
     for name in audited.corpus.captioners:
         captions = audited.corpus.captions(name).loc[images]
-        found = accuracy.score_captions(captions, references, DRAWS, their_way=False)
-        frames.append(found.assign(captioner=name))
+        scores = accuracy.score_captions(captions, references, DRAWS, their_way=False)
+        frames.append(scores.assign(captioner=name))
     return pd.concat(frames, ignore_index=True), f"METEOR is left out: {problem}" if problem else ""
 
 
@@ -205,12 +205,12 @@ def gender_score(audited: Audited) -> pd.DataFrame:
         from relic.chapters.gender_score.tables import Study, contexts
 
         corpus = audited.corpus
-        found = contexts(corpus.objects)
-        found = found[found.index.isin(sampled(audited))]
-        if found.empty or corpus.attribute.name != "gender" or corpus.human.empty:
+        objects = contexts(corpus.objects)
+        objects = objects[objects.index.isin(sampled(audited))]
+        if objects.empty or corpus.attribute.name != "gender" or corpus.human.empty:
             return pd.DataFrame()
-        captions = {name: corpus.captions(name).loc[found.index] for name in corpus.captioners}
-        study = Study(f"{corpus.name}, {len(found):,} images", captions, found, corpus.human)
+        captions = {name: corpus.captions(name).loc[objects.index] for name in corpus.captioners}
+        study = Study(f"{corpus.name}, {len(objects):,} images", captions, objects, corpus.human)
         prior = load_prior("n-gram", corpus.human["caption"])
         return study.table("scores", prior, load_encoder("all-MiniLM-L6-v2"))
 
@@ -218,22 +218,22 @@ def gender_score(audited: Audited) -> pd.DataFrame:
 def described(audited: Audited, captioner: str) -> dict[str, float]:
     """What a captioner's captions are like, in percent of captions unless it says otherwise."""
     corpus, images, token = audited.corpus, sampled(audited), audited.attribute.mask_token
-    own = [caption.split() for caption in _read(audited, Reading("model", captioner))]
+    tokenized = [caption.split() for caption in _read(audited, Reading("model", captioner))]
     aligned = Reading("human", captioner, vocabulary=audited.vocabulary)
     read = _read(audited, aligned) if audited.captions_an_image else []
     said = corpus.human[corpus.human["image_id"].isin(images)]
     written = set(zip(said["image_id"], said["caption"].str.lower(), strict=True))
     pairs = corpus.captions(captioner).loc[images].items()
     shares = {
-        "masked": [token in tokens for tokens in own],
-        "bare": [COMMON.issuperset({*tokens} - {token}) for tokens in own],
+        "masked": [token in tokens for tokens in tokenized],
+        "bare": [COMMON.issuperset({*tokens} - {token}) for tokens in tokenized],
         "copied": [pair in written for pair in pairs],
         "unknown": [word == UNKNOWN for caption in read for word in caption.split()],  # of words
     }
     first = _human(audited)[: len(images)]
     return {name: 100 * float(np.mean(each or [0])) for name, each in shares.items()} | {
-        "commonest": 100 * Counter(map(tuple, own)).most_common(1)[0][1] / len(own),
-        "words": float(np.mean([len(tokens) for tokens in own])),  # a caption
+        "commonest": 100 * Counter(map(tuple, tokenized)).most_common(1)[0][1] / len(tokenized),
+        "words": float(np.mean([len(tokens) for tokens in tokenized])),  # a caption
         "human_words": float(np.mean([len(c.split()) for c in first])) if first else np.nan,
     }
 
@@ -243,9 +243,9 @@ def cautions(audited: Audited, lic: pd.DataFrame) -> dict[str, dict]:
 
     `templates/sentences.txt` has a sentence for each.
     """
-    corpus, about, human = audited.corpus, audited.attribute, audited.captions_an_image
+    corpus, attribute, human = audited.corpus, audited.attribute, audited.captions_an_image
     like = pd.DataFrame({name: described(audited, name) for name in corpus.captioners}).T
-    labels, (common, rarer) = corpus.labels.loc[audited.images], about.classes
+    labels, (common, rarer) = corpus.labels.loc[audited.images], attribute.classes
     share, tested, splits = labels.mean(), int(lic["n_test"].min()), int(lic["n_seeds"].min())
     used = {"name": rarer, "other": common, "share": 100 * float(share)}
     used |= {"used": int(2 * labels.sum()), "images": len(labels)}
@@ -253,7 +253,7 @@ def cautions(audited: Audited, lic: pd.DataFrame) -> dict[str, dict]:
     words, right = leaks(audited) if human else [], lic["accuracy_human"].max()
     covered = audited.coverage["with both"] >= COVERED * audited.coverage["captions"]
     smallest = lic["detectable"].max() if "detectable" in lic else np.nan
-    masked = like["masked"] if about.masked_words else pd.Series()
+    masked = like["masked"] if attribute.masked_words else pd.Series()
     long = like[like["words"] > LONG * like["human_words"]]
     lengths = {row.Index: (row.words, row.human_words) for row in long.itertuples()}
 
@@ -261,14 +261,14 @@ def cautions(audited: Audited, lic: pd.DataFrame) -> dict[str, dict]:
         kept = values[(values > low) & (values < high)]
         return len(kept) > 0, {"of": kept.to_dict()}
 
-    none = {"names": list(masked.index[masked == 0]), "attribute": about.name}
+    none = {"names": list(masked.index[masked == 0]), "attribute": attribute.name}
     facts = {  # by kind: whether it applies, and its numbers
         "synthetic": (corpus.synthetic, {}),
         "constant": which(like["commonest"], SAME),
         "bare": which(like["bare"], SAME),
         "chance": ((least <= 50).any(), {"names": list(least.index[least <= 50])}),
         "leak": (bool(words) or right >= TELLING, {"words": words, "right": right}),
-        "unmasked": (not about.masked_words, {"attribute": about.name}),
+        "unmasked": (not attribute.masked_words, {"attribute": attribute.name}),
         "none": (bool(none["names"]), none),
         "few": which(masked, 0, FEW_WORDS),
         "unknown": which(like["unknown"], UNKNOWN_WORDS),

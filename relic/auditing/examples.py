@@ -63,13 +63,11 @@ def example_files(
     if corpus_choice(corpus) == "real" and attribute == "gender" and tutorial_files():
         return tutorial_files()
     planted = planted_corpus(attribute, images=images)
-    place, names = (
-        Path(directory or tempfile.mkdtemp(prefix="relic-example-")),
-        planted.display_names,
-    )
+    place = Path(directory or tempfile.mkdtemp(prefix="relic-example-"))
     if not directory:
         atexit.register(shutil.rmtree, place, ignore_errors=True)
     export(planted, place)
+    names = planted.display_names
     captions = [f"{names[key]}={place / f'{key}.json'}" for key in planted.captioners]
     files = {"labels": str(place / "labels.csv"), "human": str(place / "human.json")}
     return {"captions": captions, **files, "synthetic": True}
@@ -89,10 +87,10 @@ def scale() -> pd.DataFrame:
     from relic.judge.lic import intervals, lic_table
     from relic.records.serve import recorded
 
-    known = [recorded(attribute=name, classifier="linear") for name in known_attributes()]
-    table = pd.concat(intervals(lic_table(runs)) for runs in known)
-    kept = ["attribute", "captioner", "lic_model", "lic_data", "lic", "low", "high"]
-    return table.rename(columns={"seeds": "n_seeds"})[[*kept, "n_seeds", "n_test"]].round(4)
+    by_attribute = [recorded(attribute=name, classifier="linear") for name in known_attributes()]
+    table = pd.concat(intervals(lic_table(runs)) for runs in by_attribute)
+    columns = ["attribute", "captioner", "lic_model", "lic_data", "lic", "low", "high"]
+    return table.rename(columns={"seeds": "n_seeds"})[[*columns, "n_seeds", "n_test"]].round(4)
 
 
 def record() -> None:
@@ -110,8 +108,8 @@ def record() -> None:
             expected=", ".join((*CAPTIONERS.values(), LABELS, HUMAN)),
             mend="relic data check DIR tells what is missing",
         )
-    rows, found = [], audit(**tutorial_files(), with_accuracy=False)
-    for row in found.parts[0].tables["lic"].to_dict("records"):
+    rows, measured = [], audit(**tutorial_files(), with_accuracy=False)
+    for row in measured.parts[0].tables["lic"].to_dict("records"):
         unseen = row.pop("unseen")
         rows += [row | {"seen": "all"}, row | unseen | {"seen": "unseen"}]
     print(write_record("audit", "karpathy_test", pd.DataFrame(rows)))

@@ -50,17 +50,17 @@ class Inputs:
         files = ["labels", "human", "masked_words", "objects", "data"]
         files += ["attribute"] if self.attribute.endswith((".yml", ".yaml")) else []
         files += ["vocabulary"] if self.vocabulary not in VOCABULARIES else []
-        found = {name: _absolute(given) for name in files if (given := getattr(self, name))}
+        plain = {name: _absolute(value) for name in files if (value := getattr(self, name))}
         if not (self.labels or self.data) and paths.real_data():
-            found["data"] = str(paths.real_data())
-        found["captions"] = _named_files(self.captions)
-        return replace(self, classes=tuple(self.classes), also_mask=tuple(self.also_mask), **found)
+            plain["data"] = str(paths.real_data())
+        plain["captions"] = _named_files(self.captions)
+        return replace(self, classes=tuple(self.classes), also_mask=tuple(self.also_mask), **plain)
 
 
 def _named_files(captions) -> tuple[tuple[str, str], ...]:
     """Captioner and absolute path of each captions file; a name must be one that can be shown."""
-    given = [captions] if isinstance(captions, str | Path) else captions
-    pairs = map(_name_and_file, given.items() if isinstance(given, Mapping) else given)
+    entries = [captions] if isinstance(captions, str | Path) else captions
+    pairs = map(_name_and_file, entries.items() if isinstance(entries, Mapping) else entries)
     files = [(" ".join(_shown(str(name)).split()), _absolute(file)) for name, file in pairs]
     if not files:
         raise RelicError("no captions file", expected="a COCO results file, or several")
@@ -79,12 +79,12 @@ def _named_files(captions) -> tuple[tuple[str, str], ...]:
     return tuple(files)
 
 
-def _name_and_file(given) -> tuple[str, str]:
-    if isinstance(given, tuple):
-        return given
-    name, equals, file = str(given).partition("=")
-    if not equals or os.path.exists(given):  # Path.exists raises where a name is too long
-        name, file = "", str(given)
+def _name_and_file(entry) -> tuple[str, str]:
+    if isinstance(entry, tuple):
+        return entry
+    name, equals, file = str(entry).partition("=")
+    if not equals or os.path.exists(entry):  # Path.exists raises where a name is too long
+        name, file = "", str(entry)
     stem = Path(file).name.removesuffix(".gz")
     return name.strip() or stem.rsplit(".", 1)[0] or stem, file
 
@@ -137,9 +137,9 @@ class Audited:
 def audited(inputs: Inputs) -> Audited:
     """Read, and join by image id; refuse before any computing what cannot be audited."""
     inputs = inputs.absolute()
-    about = attribute_of(inputs)
+    attribute = attribute_of(inputs)
     tables = {CAPTIONS_OF + name: readers.read_captions(file) for name, file in inputs.captions}
-    tables |= _labels_and_human(inputs, about)
+    tables |= _labels_and_human(inputs, attribute)
     tables |= {"objects": readers.read_objects(inputs.objects)} if inputs.objects else {}
     words = () if inputs.vocabulary in VOCABULARIES else readers.read_vocabulary(inputs.vocabulary)
     frames = numbered({role: table.frame for role, table in tables.items()})
@@ -163,18 +163,18 @@ def audited(inputs: Inputs) -> Audited:
             "name; audit captioners of other images one by one",
         )
     if labels.loc[images].mean() > 0.5:  # class 1 is the rarer: it sets the balanced size
-        first, second = about.classes
-        about = about.model_copy(update={"classes": (second, first)})
+        first, second = attribute.classes
+        attribute = attribute.model_copy(update={"classes": (second, first)})
         labels, notes = 1 - labels, [*notes, f"{first} is the rarer class here: it becomes class 1"]
-    own = generated.groupby("captioner", sort=False)["caption"]
+    by_captioner = generated.groupby("captioner", sort=False)["caption"]
     corpus = Corpus(
         name=f"{NAME} (synthetic)" if inputs.synthetic else NAME,
         synthetic=inputs.synthetic,
-        attribute=about,
+        attribute=attribute,
         labels=labels,
         generated=generated,
         human=human.assign(source=tables[HUMAN].file.name if HUMAN in tables else ""),
-        vocabularies={name: words or own_words(texts, about) for name, texts in own},
+        vocabularies={name: words or own_words(texts, attribute) for name, texts in by_captioner},
         display_names={name: name for name, _ in inputs.captions},
         reload=partial(audited_corpus, inputs),
         **{role: frame for role, frame in frames.items() if role == "objects"},
@@ -185,11 +185,10 @@ def audited(inputs: Inputs) -> Audited:
         images=images,
         captions_an_image=number,
         coverage=_coverage(generated, labels.index, said["image_id"]),
-        notes=[f"{each.file.name}: {note}" for each in tables.values() for note in each.notes]
-        + notes,
+        notes=[f"{t.file.name}: {note}" for t in tables.values() for note in t.notes] + notes,
         files=[
-            {"role": role, "file": _shown(each.file.name), "sha256": each.sha256}
-            for role, each in tables.items()
+            {"role": role, "file": _shown(table.file.name), "sha256": table.sha256}
+            for role, table in tables.items()
         ],
     )
 
@@ -199,30 +198,30 @@ def audited_corpus(inputs: Inputs) -> Corpus:
     return audited(inputs).corpus
 
 
-def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Table]:
+def _labels_and_human(inputs: Inputs, attribute: Attribute) -> dict[str, Table]:
     """From the files given; what is not given, from COCO's captions in the data directory."""
     tables = {}
     if inputs.labels:
-        tables["labels"] = readers.read_labels(inputs.labels, about, inputs.classes)
+        tables["labels"] = readers.read_labels(inputs.labels, attribute, inputs.classes)
     if inputs.human:
         tables[HUMAN] = readers.read_human(inputs.human)
     if inputs.labels:
         return tables
-    if not inputs.data or about.name not in known_attributes():
+    if not inputs.data or attribute.name not in known_attributes():
         raise RelicError(
-            f"no labels of {about.name}",
+            f"no labels of {attribute.name}",
             expected="--labels FILE, or RELIC_DATA (or --data) with COCO's gender, race and age",
             mend=GET.replace("./run_all.sh", "relic audit"),
         )
     place = data_directory(inputs.data)
-    labels = labels_of(place, about)
+    labels = labels_of(place, attribute)
     frames = {"labels": labels.rename("label").reset_index()}
     if not inputs.human:
-        said = human_captions(place, about.name, labels.index).drop(columns="source")
+        said = human_captions(place, attribute.name, labels.index).drop(columns="source")
         frames |= {HUMAN: said} if len(said) else {}
     for what, frame in frames.items():  # hashed are the rows, whichever files they are of
         digest = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
-        file = Path(place) / f"{about.name} {what} of {place.name}"
+        file = Path(place) / f"{attribute.name} {what} of {place.name}"
         tables[what] = Table(file, digest, frame=frame)
     return tables
 
@@ -230,22 +229,21 @@ def _labels_and_human(inputs: Inputs, about: Attribute) -> dict[str, Table]:
 def attribute_of(inputs: Inputs) -> Attribute:
     """The attribute by name or YAML file; a new one from its two classes and its masked words."""
     name = inputs.attribute
-    own = readers.read_words(inputs.masked_words) if inputs.masked_words else None
+    words = readers.read_words(inputs.masked_words) if inputs.masked_words else None
     also = frozenset(word for each in inputs.also_mask for word in each.lower().split())
     if name in known_attributes() or name.endswith((".yml", ".yaml")):
-        about = readers.with_classes(load_attribute(name), inputs.classes)
-        changed = {"masked_words": (about.masked_words if own is None else own) | also}
-        if own is not None:
-            changed["class_words"] = {}
-        return about.model_copy(update=changed)
-    if not inputs.classes or own is None:
+        attribute = readers.with_classes(load_attribute(name), inputs.classes)
+        if words is not None:
+            attribute = attribute.model_copy(update={"masked_words": words, "class_words": {}})
+        return attribute.model_copy(update={"masked_words": attribute.masked_words | also})
+    if not inputs.classes or words is None:
         raise RelicError(
             f"unknown attribute {name!r}",
             expected=f"{', '.join(known_attributes())}, a YAML file, or --classes and --masked-words",
             mend=f"--attribute {name} --classes A,B --masked-words words.txt; without such words, a YAML file",
         )
     token = "".join(c for c in name.lower() if c.isalnum()) + "word"
-    new = Attribute(name=name, classes=("", " "), mask_token=token, masked_words=own | also)
+    new = Attribute(name=name, classes=("", " "), mask_token=token, masked_words=words | also)
     return readers.with_classes(new, inputs.classes)
 
 
@@ -261,10 +259,10 @@ def first_sentence(caption: str) -> str:
 def _generated(inputs: Inputs, frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """All captioners' captions, in lower case as masked words are."""
     frames = [frames[CAPTIONS_OF + name].assign(captioner=name) for name, _ in inputs.captions]
-    made = pd.concat(frames, ignore_index=True).assign(caption_set="standard")
-    texts = made["caption"].map(first_sentence) if inputs.first_sentence else made["caption"]
+    rows = pd.concat(frames, ignore_index=True).assign(caption_set="standard")
+    texts = rows["caption"].map(first_sentence) if inputs.first_sentence else rows["caption"]
     columns = ["captioner", "caption_set", "image_id", "caption"]
-    return made.assign(caption=texts.str.lower())[columns]
+    return rows.assign(caption=texts.str.lower())[columns]
 
 
 def numbered(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:

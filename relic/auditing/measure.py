@@ -88,14 +88,12 @@ def measure(audited: Audited, how: Choices) -> Tables:
     done, human = Runs(own_frame(store, runs), store, names={}), audited.captions_an_image > 0
     rows, by_seed = [], []
     for name in how.listed:
-        own = done.where(classifier=name, labels="true")
-        kinds = (
-            [lic_table(own, seen=seen) for seen in (ALL, UNSEEN)] if human else [model_table(own)]
-        )
-        by_seed.append(pd.concat(kinds).assign(ratio=audited.ratio))
+        true = done.where(classifier=name, labels="true")
+        tables = [lic_table(true, seen=s) for s in (ALL, UNSEEN)] if human else [model_table(true)]
+        by_seed.append(pd.concat(tables).assign(ratio=audited.ratio))
         permuted = done.where(classifier=name, labels="permuted").frame
         chance = permuted.groupby("captioner")["score"].mean()
-        rows.append(_rows(audited, own, chance, by_seed[-1]))
+        rows.append(_rows(audited, true, chance, by_seed[-1]))
     lic, by_seed = pd.concat(rows, ignore_index=True), pd.concat(by_seed, ignore_index=True)
     tested = done.where(side="model", labels="true").frame.groupby("captioner")
     repeated = 100 * (1 - tested["n_unseen"].sum() / tested["n_test"].sum())
@@ -144,18 +142,18 @@ def _rows(audited: Audited, runs: Runs, chance: pd.Series, by_seed: pd.DataFrame
 
 def _ends(by_seed: pd.DataFrame, quantity: str, columns: list[str]) -> pd.DataFrame:
     """By captioner the mean over splits and the interval of a quantity, under these names."""
-    found = intervals(by_seed, quantity).set_index("captioner")
-    return found[[quantity, "low", "high"]].set_axis(columns, axis=1)
+    by_captioner = intervals(by_seed, quantity).set_index("captioner")
+    return by_captioner[[quantity, "low", "high"]].set_axis(columns, axis=1)
 
 
 def _judged(by_seed: pd.DataFrame, seen: str, names: pd.Index) -> pd.DataFrame:
     """By captioner both sides' means over splits (there may be none), LIC with its interval, the verdict."""
     splits = by_seed[by_seed["seen"] == seen]
     columns = ["captioner", "lic_model", "lic_data", "lic", "low", "high"]
-    found = intervals(splits).reindex(columns=columns).set_index("captioner").reindex(names)
-    found.insert(0, "n_test", splits.groupby("captioner")["n_test"].mean())
-    spans = found[["lic", "low", "high"]].astype(float).itertuples(index=False)
-    return found.assign(verdict=[verdict(Interval(*span)) for span in spans])
+    table = intervals(splits).reindex(columns=columns).set_index("captioner").reindex(names)
+    table.insert(0, "n_test", splits.groupby("captioner")["n_test"].mean())
+    spans = table[["lic", "low", "high"]].astype(float).itertuples(index=False)
+    return table.assign(verdict=[verdict(Interval(*span)) for span in spans])
 
 
 def image_spread(runs: Runs) -> pd.Series:
@@ -164,14 +162,14 @@ def image_spread(runs: Runs) -> pd.Series:
     The spread of ten splits is itself known to a quarter only: by it, one captioner could detect 2.5
     in one audit and 5.2 in the next. On recorded runs it is 0.6 to 1.5 times this one, 0.8 on average.
     """
-    told = runs.outcomes.merge(runs.frame[["key", "captioner", "seed", "side"]], on="key")
+    scores = runs.outcomes.merge(runs.frame[["key", "captioner", "seed", "side"]], on="key")
     keys = ["captioner", "seed", "image_id"]
-    wide = told.groupby([*keys, "side"])["score"].mean().unstack("side").dropna()
+    wide = scores.groupby([*keys, "side"])["score"].mean().unstack("side").dropna()
     splits = (wide["model"] - wide["human"]).groupby(keys[:2]).agg(["var", "size"])
     return np.sqrt((splits["var"] / splits["size"]).groupby("captioner").mean())
 
 
-def verdict(found: Interval) -> str:
+def verdict(lic: Interval) -> str:
     """The rule of the claims, on "LIC > 0" and on "LIC < 1 point"; no spread decides nothing.
 
     >>> verdict(Interval(3, 1, 5)), verdict(Interval(0, -2, 0.9)), verdict(Interval(0, -2, 2))
@@ -179,9 +177,9 @@ def verdict(found: Interval) -> str:
     >>> verdict(Interval(0.4, 0.2, 0.7)), verdict(Interval(0, 0, 0))
     ('amplifies, by less than a point', 'undecided')
     """
-    if found.low == found.high:
+    if lic.low == lic.high:
         return UNDECIDED
-    more, less = judge(found, above=0) == SUPPORTED, judge(found, below=MARGIN) == SUPPORTED
+    more, less = judge(lic, above=0) == SUPPORTED, judge(lic, below=MARGIN) == SUPPORTED
     if more:
         return SLIGHTLY if less else AMPLIFIES
     return DOES_NOT if less else UNDECIDED
@@ -191,8 +189,8 @@ def _sizes(audited: Audited, lic: pd.DataFrame) -> pd.DataFrame:
     """What other numbers of images would find, if the spread shrinks with their square root."""
     rarer = min(audited.classes.values())
     sizes = pd.DataFrame({"images a class": sorted({*SIZES, rarer})})
-    known = lic.reindex(columns=["captioner", "classifier", "detectable"]).query("detectable > 0")
-    table = known.merge(sizes, how="cross")
+    rows = lic.reindex(columns=["captioner", "classifier", "detectable"]).query("detectable > 0")
+    table = rows.merge(sizes, how="cross")
     smallest = table.pop("detectable") * np.sqrt(rarer / table["images a class"])
     return table.assign(**{"smallest LIC": smallest})
 
@@ -203,7 +201,7 @@ def _differences(by_seed: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     for (classifier, seen), group in by_seed.groupby(["classifier", "seen"], sort=False):
         there = set(group["captioner"])  # a captioner may repeat itself in every caption
         for first, second in combinations([name for name in names if name in there], 2):
-            found = difference(group, first, second)
-            rows.append((classifier, seen, first, second, *found.interval(), found.n))
+            apart = difference(group, first, second)
+            rows.append((classifier, seen, first, second, *apart.interval(), apart.n))
     columns = ["classifier", "seen", "first", "second", "difference", "low", "high", "n_seeds"]
     return pd.DataFrame(rows, columns=columns)

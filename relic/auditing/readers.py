@@ -122,12 +122,13 @@ def _distinct(table: Table, words) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-def with_classes(about: Attribute, classes: Sequence[str]) -> Attribute:
+def with_classes(attribute: Attribute, classes: Sequence[str]) -> Attribute:
     """The attribute with its two classes named as `classes` says; their order does not matter."""
-    return about.model_copy(update={"classes": _named(about, classes)[0]}) if classes else about
+    names = _named(attribute, classes)[0] if classes else attribute.classes
+    return attribute.model_copy(update={"classes": names})
 
 
-def _named(about: Attribute, classes: Sequence[str]) -> tuple[tuple[str, str], dict[str, int]]:
+def _named(attribute: Attribute, classes: Sequence[str]) -> tuple[tuple[str, str], dict[str, int]]:
     """Names of class 0 and 1, and the class of each value of the file.
 
     Values say which class they mean by name (`Male=m`), by being its name or one of its words (`man`).
@@ -135,18 +136,19 @@ def _named(about: Attribute, classes: Sequence[str]) -> tuple[tuple[str, str], d
     """
     pairs = [str(each).partition("=") for each in classes]
     names, values = ([n.strip() for n, _, _ in pairs], [(v or n).strip() for n, _, v in pairs])
-    first, second = (name.strip() for name in about.classes)
+    first, second = (name.strip() for name in attribute.classes)
     if len(values) != 2 or not all(values) or values[0].casefold() == values[1].casefold():
         raise RelicError(
             f"--classes names {', '.join(values) or 'nothing'}",
             expected="two different values of the labels file, or CLASS=VALUE twice",
             mend=f"--classes {first or 'yes'}=A,{second or 'no'}=B",
         )
-    words = [{own.casefold(), *about.class_words.get(own, ())} for own in about.classes]
-    known = [[i for i in (0, 1) if {name.casefold(), name.lower()} & words[i]] for name in names]
-    if sorted(known) == [[0], [1]]:
-        return about.classes, {value: code for value, (code,) in zip(values, known, strict=True)}
-    if about.class_words or (any(mark for _, mark, _ in pairs) and first and second):
+    words = [{name.casefold(), *attribute.class_words.get(name, ())} for name in attribute.classes]
+    meant = [[i for i in (0, 1) if {name.casefold(), name.lower()} & words[i]] for name in names]
+    if sorted(meant) == [[0], [1]]:
+        codes = {value: code for value, (code,) in zip(values, meant, strict=True)}
+        return attribute.classes, codes
+    if attribute.class_words or (any(mark for _, mark, _ in pairs) and first and second):
         raise RelicError(
             f"--classes {','.join(map(str, classes))}: which is {first}, which is {second}?",
             expected="the attribute's own names, or CLASS=VALUE",
@@ -156,10 +158,10 @@ def _named(about: Attribute, classes: Sequence[str]) -> tuple[tuple[str, str], d
     return tuple(names[i] for i in order), {values[i]: at for at, i in enumerate(order)}
 
 
-def _codes(table: Table, values: list, about: Attribute, classes, drop_others: bool) -> list:
+def _codes(table: Table, values: list, attribute: Attribute, classes, drop_others: bool) -> list:
     """0 or 1 for each value, None for what is left out; notes on `table` say what that was."""
-    first, second = about.classes
-    wanted = _named(about, classes)[1] if classes else {first: 0, second: 1}
+    first, second = attribute.classes
+    wanted = _named(attribute, classes)[1] if classes else {first: 0, second: 1}
     texts = [_text(value) for value in values]
     wrong = [i for i, text in enumerate(texts) if text is None]
     expected, mend = " or ".join(wanted), "write the class as a word"
@@ -169,9 +171,9 @@ def _codes(table: Table, values: list, about: Attribute, classes, drop_others: b
     others = Counter(text for text in texts if codes[text] is None)
     absent = sum(others.pop(text, 0) for text in list(others) if text.casefold() in ABSENT)
     if others and not drop_others:
-        raise _unknown(table, others, about)
-    known = {text: about.classes[code] for text, code in codes.items() if code is not None}
-    read = [f"{text} read as {name}" for text, name in known.items() if text not in about.classes]
+        raise _unknown(table, others, attribute)
+    names = {text: attribute.classes[code] for text, code in codes.items() if code is not None}
+    read = [f"{text} read as {name}" for text, name in names.items() if text not in (first, second)]
     table.notes += [", ".join(read)] if read else []
     table.note(others.total(), f"with another label left out: {_listed(others)}")
     table.note(absent, "without a label left out")
@@ -217,8 +219,8 @@ def _listed(counts: Counter, most: int = 8) -> str:
 
 def _column(table: Table, what: str, *choices: tuple[str, ...]) -> str:
     """The column that is meant, by the first names that fit any; else what the file looks like."""
-    about = [load_attribute(name) for name in known_attributes()]
-    labels = (*CLASSES, *(word for known in about for word in (known.name, known.field)))
+    attributes = [load_attribute(name) for name in known_attributes()]
+    labels = (*CLASSES, *(word for a in attributes for word in (a.name, a.field)))
     roles = {LISTS: HUMAN_INSTEAD, GENERATED: CAPTIONS_INSTEAD, labels: LABELS_INSTEAD}
     looks = [hint for names, hint in roles.items() if table.matching(names)]
     mend = f"{looks[0]}; else name the column {choices[0][0]}" if looks else ""

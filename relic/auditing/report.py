@@ -36,28 +36,24 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute
 
 @cache
 def _templates() -> Environment:
-    made = Environment(
+    look = Environment(
         autoescape=select_autoescape(["html"], default_for_string=False),
         loader=PackageLoader("relic.auditing"),
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
-    made.filters |= {
+    look.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
+    look.filters |= {
         "n": number,
         "span": _span,
         "records": lambda frame: frame.to_dict("records"),
         "csv": lambda frame: address(csv_text(frame), "text/csv"),
         "md": _markdown,
     }
-    made.globals |= {name: partial(sentence, name) for name in SENTENCES}
-    made.globals |= {
-        "MARKS": MARKS,
-        "shared": shared,
-        "isnan": lambda value: value is None or value != value,
-    }
-    return made
+    look.globals |= {name: partial(sentence, name) for name in SENTENCES}
+    look.globals |= {"MARKS": MARKS, "shared": shared, "isnan": pd.isna}
+    return look
 
 
 def _span(row, name: str = "lic", low: str = "low", high: str = "high", decimals: int = 1) -> str:
@@ -66,8 +62,8 @@ def _span(row, name: str = "lic", low: str = "low", high: str = "high", decimals
 
 def sentence(macro: str, *arguments) -> str:
     """What a macro of `sentences.txt` says, as plain text on one line: pages escape it like any other."""
-    made = getattr(_templates().get_template("sentences.txt").module, macro)(*arguments)
-    return " ".join(str(made).split())
+    text = getattr(_templates().get_template("sentences.txt").module, macro)(*arguments)
+    return " ".join(str(text).split())
 
 
 def section(audit, name: str) -> str:
@@ -79,21 +75,18 @@ def section(audit, name: str) -> str:
 
 def _rendered(audit, part, name: str) -> str:
     """A section of one attribute: what its template may name."""
-    return (
-        _templates()
-        .get_template(f"{name}.html")
-        .render(
-            audit=audit,
-            part=part,
-            tables=part.tables,
-            attribute=part.attribute,
-            results=results(part),
-            captioners=part.corpus.captioners,
-            images=len(part.images),
-            prefix=f"{part.attribute.name}_" if len(audit.parts) > 1 else "",
-            forest=forest(part) if name == "lic" else {},
-            first=part is audit.parts[0],
-        )
+    template = _templates().get_template(f"{name}.html")
+    return template.render(
+        audit=audit,
+        part=part,
+        tables=part.tables,
+        attribute=part.attribute,
+        results=results(part),
+        captioners=part.corpus.captioners,
+        images=len(part.images),
+        prefix=f"{part.attribute.name}_" if len(audit.parts) > 1 else "",
+        forest=forest(part) if name == "lic" else {},
+        first=part is audit.parts[0],
     )
 
 
@@ -101,8 +94,8 @@ def as_html(audit) -> str:
     """A page of its own: no script, nothing from outside."""
     parts = []
     for part in audit.parts:
-        made = [(n, title, _rendered(audit, part, n).strip()) for n, title in SECTIONS.items()]
-        parts.append((part, [section for section in made if section[2]]))
+        sections = [(n, title, _rendered(audit, part, n).strip()) for n, title in SECTIONS.items()]
+        parts.append((part, [section for section in sections if section[2]]))
     page = _templates().get_template("report.html")
     return page.render(audit=audit, captioners=audit.parts[0].corpus.captioners, parts=parts)
 
@@ -213,15 +206,15 @@ def write(audit, directory: Path, formats: Sequence[str]) -> list[Path]:
 
     Files of an old report that are not written anew are taken away; others are left alone.
     """
-    made = {f"report.{name}": WRITERS[name](audit) for name in check_formats(formats)}
+    texts = {f"report.{name}": WRITERS[name](audit) for name in check_formats(formats)}
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".report.", dir=directory) as scratch:
-            for name, text in made.items():
+            for name, text in texts.items():
                 Path(scratch, name).write_text(text, encoding="utf-8", newline="\n")
-            for name in made:
+            for name in texts:
                 os.replace(Path(scratch, name), directory / name)
-        for name in set(OURS) - set(made):
+        for name in set(OURS) - set(texts):
             (directory / name).unlink(missing_ok=True)
     except OSError as error:
         raise RelicError(
@@ -229,4 +222,4 @@ def write(audit, directory: Path, formats: Sequence[str]) -> list[Path]:
             expected="a directory with room for about a megabyte",
             mend="the same command with another --out: runs are kept, it takes seconds",
         ) from error
-    return [directory / name for name in made]
+    return [directory / name for name in texts]

@@ -46,6 +46,7 @@ IMAGE_NAME = ("image", "file_name", "filename", "image_name", "id")
 WRAPPERS = ("annotations", "images", "results", "predictions", "captions", "labels", "data", "rows")
 RECORDS = '[{"image_id": 391895, "caption": "a man rides a bike"}, …]'
 WRITTEN_SO = "frame.to_csv(FILE, index=False) writes it so"
+ROWS_INSTEAD = "write the rows as JSON or CSV, e.g. frame.to_csv(FILE, index=False)"
 
 _SHORT = reprlib.Repr()  # lists that share lists, and numbers of a thousand digits, end too
 _SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxdict = 3, 200, 8
@@ -123,16 +124,16 @@ class Table:
 
     def named(self, what: str, *choices: Iterable[str], mend: str = "") -> str:
         """The one column that is meant, by the first names that fit any; none or several are an error."""
-        found = next(filter(None, map(self.matching, choices)), [])
-        if len(found) == 1:
-            return found[0]
+        matches = next(filter(None, map(self.matching, choices)), [])
+        if len(matches) == 1:
+            return matches[0]
         names = ", ".join(shortened(name, 30) for name in self.names[:20]) or "none"
-        several = f": {' and '.join(found[:SHOWN])} could all be meant" if found else ""
-        columns = "several columns" if found else "no column"
+        several = f": {' and '.join(matches[:SHOWN])} could all be meant" if matches else ""
+        columns = "several columns" if matches else "no column"
         raise self.wrong(
             f"has {columns} for the {what}{several} (columns found: {names})",
             f"one column named {' or '.join(chain(*choices))}",
-            "take the others out" if found else mend or "add a first line of names",
+            "take the others out" if matches else mend or "add a first line of names",
         )
 
     def ids(self) -> pd.Series:
@@ -177,13 +178,13 @@ def image_ids(values: list) -> tuple[pd.Series, list[int], int]:
     ['7', 'img_a12.png', '9']
     """
     read = [_image_id(value) for value in values]
-    bad = [i for i, found in enumerate(read) if found is None]
-    if all(isinstance(found, int) for found in read if found is not None):
-        ids = pd.Series([found or 0 for found in read], dtype="int64")
+    bad = [i for i, image in enumerate(read) if image is None]
+    if all(isinstance(image, int) for image in read if image is not None):
+        ids = pd.Series([image or 0 for image in read], dtype="int64")
     else:
-        ids = pd.Series([str(found) for found in read], dtype="str")
+        ids = pd.Series([str(image) for image in read], dtype="str")
     pairs = zip(values, read, strict=True)
-    texts = [text for text, found in pairs if isinstance(text, str) and isinstance(found, int)]
+    texts = [text for text, image in pairs if isinstance(text, str) and isinstance(image, int)]
     return ids, bad, sum(not _WHOLE.fullmatch(text.strip()) for text in texts)
 
 
@@ -208,11 +209,11 @@ def _image_id(value) -> int | str | None:
 
 def read_table(file: str | Path, value: str = "caption") -> Table:
     """The rows of a file; in a dict id → something, `value` names the something."""
-    table, found = read_values(file)
-    if isinstance(found, str) and table.kind != "pickle":
-        _fill_from_csv(table, found)
+    table, content = read_values(file)
+    if isinstance(content, str) and table.kind != "pickle":
+        _fill_from_csv(table, content)
     else:
-        table.rows = _records(table, found, value)
+        table.rows = _records(table, content, value)
         wrong = [i for i, row in enumerate(table.rows) if not isinstance(row, dict)]
         what = f"of {len(table.rows):,} that are not objects"
         table.refuse(wrong, what, RECORDS, "write every row as an object with its image id")
@@ -231,7 +232,7 @@ def read_values(file: str | Path) -> tuple[Table, object]:
     data = _unpacked(table, raw)
     if _is_pickle(data, table.file):
         table.kind = "pickle"
-        return table, _unpickled(table, data)
+        return table, plain_values(data, table.file, ROWS_INSTEAD)
     text = _text(table, data)
     return table, _of_json(table, text) if text.lstrip()[:1] in ("[", "{") else text
 
@@ -279,15 +280,6 @@ def _is_pickle(data: bytes, file: Path) -> bool:
     return bool(named and data.strip()) and data.lstrip()[:1] not in (b"[", b"{")
 
 
-def _unpickled(table: Table, data: bytes):
-    try:
-        return plain_values(data, table.file)
-    except RelicError as error:
-        mend = "write the rows as JSON or CSV, e.g. frame.to_csv(FILE, index=False)"
-        expected = error.expected or "plain values"
-        raise RelicError(error.found, expected=expected, mend=mend) from error
-
-
 def _text(table: Table, data: bytes) -> str:
     """Text without a byte order mark; what cannot be text is refused."""
     for magic, (what, mend) in OTHERS.items():
@@ -316,7 +308,7 @@ def _text(table: Table, data: bytes) -> str:
 
 def _of_json(table: Table, text: str):
     """A JSON value; where several follow each other, as in JSON lines, the list of them."""
-    text, found, end, line = text.rstrip(), [], 0, 1
+    text, values, end, line = text.rstrip(), [], 0, 1
     while end < len(text):
         begin = _SPACES.match(text, end).end()
         line += text.count("\n", end, begin)
@@ -331,15 +323,14 @@ def _of_json(table: Table, text: str):
                 why = "it is nested too deeply"
             expected = f"{RECORDS}, or one such object a line"
             mend = f"{AGAIN}; where a value is unknown write null, not NaN"
-            raise table.wrong(
-                f"is not JSON, or cut short; {where}: {why}", expected, mend
-            ) from error
+            what = f"is not JSON, or cut short; {where}: {why}"
+            raise table.wrong(what, expected, mend) from error
         line += text.count("\n", begin, end)
-        found.append(value)
-    if len(found) > 1:
-        return found
+        values.append(value)
+    if len(values) > 1:
+        return values
     table.lines = []
-    return found[0]
+    return values[0]
 
 
 def _no_constant(name: str):
@@ -348,41 +339,41 @@ def _no_constant(name: str):
 
 def _object(pairs: list) -> dict:
     """A dict; the same key with two values is an error that `json` would pass over."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    content = dict(pairs)
+    if len(content) != len(pairs):
         for key, value in pairs:
-            if found[key] != value:
+            if content[key] != value:
                 raise ValueError(f"{shortened(key)} is there twice in one object")
-    return found
+    return content
 
 
 _SPACES = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
 
 
-def _records(table: Table, found, value: str) -> list:
+def _records(table: Table, content, value: str) -> list:
     """Rows of a list of dicts, of a dict that holds such a list, or of a dict id → value."""
-    if isinstance(found, list):
-        return found
-    if not isinstance(found, dict):
-        raise table.wrong(f"holds {shortened(found)}", RECORDS, "write the rows as a list")
-    keys = ", ".join(shortened(key, 30) for key in list(found)[:20])
-    lists = {key: found[key] for key in WRAPPERS if isinstance(found.get(key), list)}
+    if isinstance(content, list):
+        return content
+    if not isinstance(content, dict):
+        raise table.wrong(f"holds {shortened(content)}", RECORDS, "write the rows as a list")
+    keys = ", ".join(shortened(key, 30) for key in list(content)[:20])
+    lists = {key: content[key] for key in WRAPPERS if isinstance(content.get(key), list)}
     wrapped = [key for key, rows in lists.items() if rows and isinstance(rows[0], dict)]
     if wrapped and (len(wrapped) == 1 or wrapped[0] == "annotations"):
         table.notes.append(f'the rows are those of "{wrapped[0]}"')
-        return found[wrapped[0]]
-    if any(plain_name(key) in IMAGE_ID + IMAGE_NAME for key in found if isinstance(key, str)):
-        if not any(isinstance(item, dict | list) for item in found.values()):
-            return [found]  # a file of JSON lines with one line
+        return content[wrapped[0]]
+    if any(plain_name(key) in IMAGE_ID + IMAGE_NAME for key in content if isinstance(key, str)):
+        if not any(isinstance(item, dict | list) for item in content.values()):
+            return [content]  # a file of JSON lines with one line
         mend = 'frame.to_json(FILE, orient="records")'
         raise table.wrong(f"holds columns, not rows: {keys}", RECORDS, mend)
-    if set(found) & set(WRAPPERS):
+    if set(content) & set(WRAPPERS):
         what = f"does not tell which of {keys} holds the rows: it is not clear, or it is empty"
         expected = f'{RECORDS}, alone or under "annotations"'
         raise table.wrong(what, expected, "write the list of rows alone")
     table.kind = "mapping"
-    return [{"image_id": key, value: item} for key, item in found.items()]
+    return [{"image_id": key, value: item} for key, item in content.items()]
 
 
 def _fill_from_csv(table: Table, text: str) -> None:

@@ -26,10 +26,8 @@ def main(arguments: list[str]) -> int:
         return 2
     except OSError as error:  # a full disk, a directory that cannot be written
         where = f"{error.filename}: " if error.filename else ""
-        print(
-            f"run_all.sh: {where}{error.strerror}; mend it, and the same command continues",
-            file=sys.stderr,
-        )
+        mend = "mend it, and the same command continues"
+        print(f"run_all.sh: {where}{error.strerror}; {mend}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nrun_all.sh: stopped; the same command continues", file=sys.stderr, flush=True)
@@ -70,14 +68,14 @@ def build(chosen) -> int:
 
 def execute_and_compile(chosen, wanted: dict, every: list[str], directory: Path) -> int:
     """Notebooks, then the book."""
-    steps = [notebook_step(name, given, directory, chosen) for name, given in wanted.items()]
+    steps = [notebook_step(name, values, directory, chosen) for name, values in wanted.items()]
     steps = [*steps[-1:], *steps[:-1]]  # the last, an audit, takes longest: no core waits for it
     print(f"profile {chosen.profile}: {count(len(steps), 'notebook')}", file=sys.stderr)
     with contextlib.chdir(directory):  # papermill would change it under other notebooks at work
         failures = run(steps, chosen, chosen.workers)
     for name, message in failures.items():
-        kept = directory / f"{name}.failed.ipynb"
-        look = f"\n  look at {os.path.relpath(kept)}" if kept.exists() else ""
+        failed = directory / f"{name}.failed.ipynb"
+        look = f"\n  look at {os.path.relpath(failed)}" if failed.exists() else ""
         print(f"FAILED  {message}{look}", file=sys.stderr)
     if failures and not chosen.keep_going:
         print("no book is published over a failed run (--keep-going would)", file=sys.stderr)
@@ -100,8 +98,8 @@ def notebook_step(name: str, parameters: dict, directory: Path, chosen) -> Step:
     given = {f"parameter {key}": value for key, value in parameters.items()}
     files = [notebook, paths.ROOT / "requirements.lock", *notebook_files(notebook)]
     rests_on = resting_on(files, given | {"data": data})
-    about = {"parameters": parameters, "data": data, "rests_on": rests_on}
-    action = partial(execute, name, directory, chosen.timeout, about)
+    described = {"parameters": parameters, "data": data, "rests_on": rests_on}
+    action = partial(execute, name, directory, chosen.timeout, described)
     return Step(name, action, rests_on, directory / f"{name}.json", directory / f"{name}.ipynb")
 
 

@@ -82,8 +82,8 @@ def book_step(profile: str, directory: Path, notebooks: list[str]) -> Step:
 
 def compile_book(profile: str, directory: Path, notebooks: list[str]) -> str:
     """Build the book from a clean stage and swap it in; returns what Jupyter Book complained about."""
-    stage, made = paths.STAGE, paths.BUILD / "made"
-    for old in (stage, made):
+    stage, output = paths.STAGE, paths.BUILD / "made"
+    for old in (stage, output):
         shutil.rmtree(old, ignore_errors=True)
     shutil.copytree(paths.BOOK, stage, ignore=shutil.ignore_patterns("_build"))
     records = [read_record(directory / f"{name}.json") for name in notebooks]
@@ -103,16 +103,16 @@ def compile_book(profile: str, directory: Path, notebooks: list[str]) -> str:
     log = paths.BUILD / "book.log"
     with log.open("w", encoding="utf-8") as stream:
         options = ("-W", "-n", "--keep-going")  # warnings are errors
-        done = jupyter_book(stage, made, *options, stdout=stream, stderr=subprocess.STDOUT)
-    if done.returncode == 0 and (made / "_build" / "html" / "index.html").exists():
-        publish(made / "_build" / "html")
-        shutil.rmtree(made, ignore_errors=True)
+        done = jupyter_book(stage, output, *options, stdout=stream, stderr=subprocess.STDOUT)
+    if done.returncode == 0 and (output / "_build" / "html" / "index.html").exists():
+        publish(output / "_build" / "html")
+        shutil.rmtree(output, ignore_errors=True)
         return ""
     text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(encoding="utf-8", errors="replace"))
     lines = [line for line in text.splitlines() if re.search("WARNING|ERROR|Error|error:", line)]
     lines = (lines or text.splitlines()[-5:])[:20]
-    found = ["the book did not compile without warnings:", *lines, f"all: {os.path.relpath(log)}"]
-    return "\n  ".join(found)
+    problem = ["the book did not compile without warnings:", *lines, f"all: {os.path.relpath(log)}"]
+    return "\n  ".join(problem)
 
 
 def given(page: dict) -> dict:
@@ -130,20 +130,20 @@ def fill(stage: Path, numbers: dict) -> None:
     file = stage / "_config.yml"
     config = yaml.safe_load(file.read_text(encoding="utf-8"))
     cited = yaml.safe_load((paths.ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    about = {"version": relic.__version__, "date": f"{date.today():%d %B %Y}"}
-    about |= {"repository": cited.get("repository-code", "not public yet")}
-    about |= {"doi": cited.get("doi", "none yet")}
-    config["parse"]["myst_substitutions"] = {"about": about} | numbers
+    names = {"version": relic.__version__, "date": f"{date.today():%d %B %Y}"}
+    names |= {"repository": cited.get("repository-code", "not public yet")}
+    names |= {"doi": cited.get("doi", "none yet")}
+    config["parse"]["myst_substitutions"] = {"about": names} | numbers
     file.write_text(yaml.safe_dump(config, allow_unicode=True, width=10**9), encoding="utf-8")
 
 
-def jupyter_book(stage: Path, made: Path, *options: str, **how) -> subprocess.CompletedProcess:
+def jupyter_book(stage: Path, output: Path, *options: str, **how) -> subprocess.CompletedProcess:
     """Run Jupyter Book in a process that ends with ours."""
     script = (
         "from relic.book.steps import die_with_parent; "
         f"die_with_parent({os.getpid()}); from jupyter_book.cli.main import main; main()"
     )
-    command = [sys.executable, "-c", script, "build", str(stage), "--path-output", str(made)]
+    command = [sys.executable, "-c", script, "build", str(stage), "--path-output", str(output)]
     return subprocess.run([*command, *options], cwd=paths.BUILD, **how)
 
 
@@ -208,11 +208,11 @@ def rebuilt() -> str:
     return table_html(table, "rebuilt.csv", caption, 3) if len(table) else ""
 
 
-def beside_record(own: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+def beside_record(own: pd.DataFrame, recorded: pd.DataFrame) -> pd.DataFrame:
     """How far scores of runs that were described alike lie apart, by kind of run."""
     from relic.records.runs import UNCHANGED
 
-    both = own.merge(known, on=UNCHANGED, suffixes=("", " recorded"))
+    both = own.merge(recorded, on=UNCHANGED, suffixes=("", " recorded"))
     both["difference"] = (both["score"] - both["score recorded"]).abs()
     both["same"] = both["fingerprint"] == both["fingerprint recorded"]
     kinds = both.groupby(["attribute", "classifier", "split", "side"], as_index=False)
@@ -234,18 +234,18 @@ def link(stage: Path, code: str) -> str:
     Their modules are put into the book.
     """
     anchor = '<a href="../{}/{}"><code>{}</code></a>'.format
-    found = places(code)
-    for file in {where.split("#")[0] for where in found.values()}:
+    sources = places(code)
+    for file in {where.split("#")[0] for where in sources.values()}:
         target, title = stage / SOURCES / file, file.removesuffix(".html")
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             text = (paths.ROOT / title).read_text(encoding="utf-8")
             form = HtmlFormatter(full=True, title=title, linenos="inline", lineanchors="L")
             target.write_text(highlight(text, PythonLexer(), form), encoding="utf-8")
-    shown = ", ".join(anchor(SOURCES, where, escape(name)) for name, where in found.items())
-    told = f"Source of the {len(found)} functions that this page uses"
-    listed = f'<details class="relic-code"><summary>{told}</summary><p>{shown}</p></details>'
-    return listed if found else ""
+    shown = ", ".join(anchor(SOURCES, where, escape(name)) for name, where in sources.items())
+    summary = f"Source of the {len(sources)} functions that this page uses"
+    listed = f'<details class="relic-code"><summary>{summary}</summary><p>{shown}</p></details>'
+    return listed if sources else ""
 
 
 def places(code: str) -> dict[str, str]:
@@ -258,12 +258,12 @@ def places(code: str) -> dict[str, str]:
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "relic":
             imported |= {n.asname or n.name: f"{node.module}.{n.name}" for n in node.names}
-    found = {}
+    defined = {}
     for shown in {ast.unparse(n) for n in nodes if isinstance(n, ast.Name | ast.Attribute)}:
-        head, dot, rest = shown.partition(".")
-        if where := head in imported and place(imported[head] + dot + rest):
-            found[shown] = where
-    return dict(sorted(found.items()))
+        head, dot, path = shown.partition(".")
+        if where := head in imported and place(imported[head] + dot + path):
+            defined[shown] = where
+    return dict(sorted(defined.items()))
 
 
 def place(name: str) -> str:
@@ -286,11 +286,11 @@ def place(name: str) -> str:
 
 def browser() -> str:
     """Where Chromium is."""
-    known = [found for name in BROWSERS if (found := shutil.which(name))]
-    if not known:
+    installed = list(filter(None, map(shutil.which, BROWSERS)))
+    if not installed:
         expected = f"one of {', '.join(BROWSERS)}"
         raise RelicError("--pdf: no Chromium here", expected=expected, mend="apt install chromium")
-    return known[0]
+    return installed[0]
 
 
 def print_book() -> Path:

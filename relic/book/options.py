@@ -31,20 +31,20 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--pdf", action="store_true", help="also print the book: one PDF; needs Chromium")
     add("--test", action="store_true", help="lint and test instead; the rest goes to pytest")
     add("--quick", action="store_true", help="with --test: no builds, browsers, real captions")
-    found = options.parse_args(arguments)
-    if found.quick:
+    chosen = options.parse_args(arguments)
+    if chosen.quick:
         options.error("--quick: only with --test")
-    if found.workers < 1:
-        options.error(f"--workers {found.workers}: at least 1")
-    if found.timeout < 0:
-        options.error(f"--timeout {found.timeout}: 0 (no limit) or more")
-    for text in found.sets:
+    if chosen.workers < 1:
+        options.error(f"--workers {chosen.workers}: at least 1")
+    if chosen.timeout < 0:
+        options.error(f"--timeout {chosen.timeout}: 0 (no limit) or more")
+    for text in chosen.sets:
         if "=" not in text:
             options.error(f"--set {text}: write KEY=VALUE")
-    if found.data is not None and not os.path.isdir(found.data):
+    if chosen.data is not None and not os.path.isdir(chosen.data):
         get = "(get the captions: relic data fetch DIR)"
-        options.error(f"--data {found.data}: no such directory {get}")
-    return found
+        options.error(f"--data {chosen.data}: no such directory {get}")
+    return chosen
 
 
 if __name__ == "__main__":  # run_all.sh checks the options before it installs anything

@@ -30,17 +30,17 @@ def notebook_parameters(notebook: Path) -> dict:
         raise RelicError(f"{notebook.name}, parameters cell: {error}", expected=expected) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RelicError(f"{notebook} is not a notebook: {error!r}") from error
-    found = {}
+    parameters = {}
     for node in nodes:
         try:
             kind, default = ast.unparse(node.annotation), ast.literal_eval(node.value)
             if type(default) not in TYPES or type(default).__name__ != kind:
                 raise ValueError(default)
-            found[node.target.id] = default
+            parameters[node.target.id] = default
         except (AttributeError, TypeError, ValueError) as error:
             where = f"{notebook.name}, parameters cell: {ast.unparse(node)}"
             raise RelicError(where, expected=expected) from error
-    return found
+    return parameters
 
 
 def notebooks(directory: Path = paths.NOTEBOOKS) -> Parameters:
@@ -80,8 +80,8 @@ def _chosen(name: str, available: Parameters) -> str:
 def _read(file: Path) -> tuple[str, dict]:
     """A profile: its file's name, and its overrides."""
     if not file.is_file():
-        known = sorted(path.stem for path in file.parent.glob("*.yml"))
-        raise RelicError(f"no profile {file.stem!r}", expected=f"one of {', '.join(known)}")
+        profiles = sorted(path.stem for path in file.parent.glob("*.yml"))
+        raise RelicError(f"no profile {file.stem!r}", expected=f"one of {', '.join(profiles)}")
     try:
         content = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -107,7 +107,7 @@ def _set(values: Parameters, key, value, source: str) -> None:
     """Set a parameter wherever it exists; refuse an unknown name and a wrong type."""
     holders = [name for name, parameters in values.items() if key in parameters]
     if not holders:
-        allowed = sorted({known for parameters in values.values() for known in parameters})
+        allowed = sorted(set().union(*values.values()))
         where = f"{next(iter(values))}: " if len(values) == 1 else ""
         found = f"{source}: {where}unknown parameter {str(key)!r}"
         expected = f"one of {', '.join(allowed) or '(this notebook has none)'}"

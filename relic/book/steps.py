@@ -51,19 +51,19 @@ def notebook_files(notebook: Path) -> list[Path]:
 def files(code: str, package: Path = paths.PACKAGE, results: Path = paths.RESULTS) -> list[Path]:
     """The same for any code."""
     names, records = map(set, _read(code, package))
-    known: set[str] = set()
+    modules: set[str] = set()
     while names:
         name = names.pop()
-        known.add(name)
+        modules.add(name)
         if name != "relic":  # its table of names is followed name by name
             imported, read = _read(_file(name, package).read_text(encoding="utf-8"), package)
-            names |= imported - known
+            names |= imported - modules
             records |= read
-    found = {_file(name, package) for name in known}
-    found |= {f for module in list(found) for f in _data_beside(module, package)}
-    found |= {results / f for f in RUNS if READS_RUNS in known and (results / f).exists()}
-    found |= {f for name in records for f in (results / name).glob("*.csv")}
-    return sorted(found)
+    listed = {_file(name, package) for name in modules}
+    listed |= {f for module in list(listed) for f in _data_beside(module, package)}
+    listed |= {results / f for f in RUNS if READS_RUNS in modules and (results / f).exists()}
+    listed |= {f for name in records for f in (results / name).glob("*.csv")}
+    return sorted(listed)
 
 
 @cache
@@ -94,8 +94,8 @@ def _read(code: str, package: Path) -> tuple[frozenset[str], frozenset[str]]:
 def _modules(name: str, package: Path) -> set[str]:
     """The module that a dotted name lies in, and the packages around it."""
     home = getattr(relic, "_PLACE", {}).get(name.removeprefix("relic."), name)
-    found = accumulate(home.split("."), "{}.{}".format)
-    return {module for module in found if _file(module, package).exists()}
+    around = accumulate(home.split("."), "{}.{}".format)
+    return {module for module in around if _file(module, package).exists()}
 
 
 def _file(module: str, package: Path) -> Path:
@@ -149,7 +149,7 @@ def read_record(file: Path) -> Record:
         return Record(file.stem, NOT_RUN)
 
 
-def execute(name: str, directory: Path, timeout: int, about: dict) -> str:
+def execute(name: str, directory: Path, timeout: int, described: dict) -> str:
     """Run a notebook in a kernel of its own; returns its failure, or nothing.
 
     papermill and the kernel work in the current directory. A build that is killed takes its kernels
@@ -166,11 +166,11 @@ def execute(name: str, directory: Path, timeout: int, about: dict) -> str:
         stale.unlink(missing_ok=True)
     cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
-    injected = len(code) + bool(about["parameters"])  # papermill adds one
-    made = provenance.commit()
-    commit = made["commit"] + " with uncommitted changes" * bool(made["dirty"])
+    injected = len(code) + bool(described["parameters"])  # papermill adds one
+    head = provenance.commit()
+    commit = head["commit"] + " with uncommitted changes" * bool(head["dirty"])
     started = {"started": time.time(), "cells": injected, "commit": commit}
-    record = Record(name, RUNNING, **started, **about)
+    record = Record(name, RUNNING, **started, **described)
     record.write(file)
 
     def begins(cell, cell_index):
@@ -179,7 +179,7 @@ def execute(name: str, directory: Path, timeout: int, about: dict) -> str:
             record.write(file)
 
     try:
-        options = {"parameters": about["parameters"], "kernel_name": "python3"}
+        options = {"parameters": described["parameters"], "kernel_name": "python3"}
         options |= {"progress_bar": False, "execution_timeout": timeout or None}
         papermill.execute_notebook(source, running, on_cell_start=begins, **options)
         record.status = OK
@@ -196,8 +196,8 @@ def _one_line(error: Exception) -> str:
     """The error in one line; papermill's carries the cell's own exception in fields."""
     name, text = getattr(error, "ename", type(error).__name__), getattr(error, "evalue", str(error))
     lines = [line.strip() for line in str(text).splitlines() if line.strip()]
-    kept = lines if name == "RelicError" else lines[:1]  # ours say what mends it
-    return f"{name}: {'; '.join(kept)}".strip(": ")
+    shown = lines if name == "RelicError" else lines[:1]  # ours say what mends it
+    return f"{name}: {'; '.join(shown)}".strip(": ")
 
 
 def die_with_parent(build: int) -> None:
@@ -260,8 +260,8 @@ def run(steps: list[Step], chosen, workers: int = 1) -> dict[str, str]:
     reasons = {step.name: "--fresh" if chosen.fresh else step.why() for step in steps}
     if chosen.why:
         for name, why in reasons.items():
-            told = f"runs: {why}" if why else "skipped: nothing changed since it last ran"
-            print(f"  {name}: {told}", flush=True)
+            outcome = f"runs: {why}" if why else "skipped: nothing changed since it last ran"
+            print(f"  {name}: {outcome}", flush=True)
     failures: dict[str, str] = {}
     at_work: dict[str, Step] = {}
 
@@ -288,8 +288,8 @@ def run(steps: list[Step], chosen, workers: int = 1) -> dict[str, str]:
                 done, waiting = wait(waiting, bar.mininterval, FIRST_COMPLETED)
                 bar.set_postfix_str(", ".join(map(_place, [*at_work.values()])), refresh=not done)
                 bar.update(len(done))
-                for each in done:
-                    each.result()  # a mistake of ours is raised here
+                for future in done:
+                    future.result()  # a mistake of ours is raised here
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
     return failures

@@ -8,7 +8,7 @@ have LIC_M, LIC_D and LIC, or another score (`of`, as in `lic_table`), by traini
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from functools import cache, partial
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 import pandas as pd
@@ -112,9 +112,9 @@ def objects_masked(
     `objects`: the most telling ones by default. The column `masked` says which.
     """
     each = telling_objects(corpus) if objects is None else objects
-    masks = {NOTHING: (), OBJECTS: object_names()} | {name: (name,) for name in each}
+    masks = {OBJECTS: object_names()} | {name: (name,) for name in each}
     changes = {name: partial(masked, names=names) for name, names in masks.items()}
-    return _changed(corpus, captioners, seeds, "masked", changes)
+    return changed(corpus, captioners, seeds, "masked", {NOTHING: "true"} | changes)
 
 
 def length_matched(
@@ -125,18 +125,26 @@ def length_matched(
     Each human caption meets the generated one cut to its length, so both sides are means over as many
     runs. The column `length` says which.
     """
-    return _changed(corpus, captioners, seeds, "length", {AS_WRITTEN: lambda read: read, SAME: cut})
+    return changed(corpus, captioners, seeds, "length", {AS_WRITTEN: "true", SAME: cut})
 
 
-def _changed(
-    corpus: Corpus, captioners, seeds, column: str, changes: dict[str, Callable[[Texts], Texts]]
+def changed(
+    corpus: Corpus, captioners, seeds, column: str, changes: dict, skip_same=False, **reading
 ) -> pd.DataFrame:
-    """Lic tables by what was done to the texts, which `column` names."""
+    """Lic tables by what was changed, which `column` names; `reading` as in `texts`.
+
+    A change is a function of the texts, or labels as in `learned_classes`. `skip_same`: one that leaves
+    all captions alone has no table.
+    """
     parts = []
     for captioner in captioners or corpus.captioners:
-        read = texts(corpus, captioner)
+        read = texts(corpus, captioner, **reading)
         for name, change in changes.items():
-            table = lic_of(corpus, captioner, change(read), seeds)
+            new, labels = (read, change) if isinstance(change, str) else (change(read), "true")
+            pairs = zip(chain(*read.values()), chain(*new.values()), strict=False)
+            if skip_same and new is not read and all(a.equals(b) for a, b in pairs):
+                continue
+            table = lic_of(corpus, captioner, new, seeds, labels)
             parts.append(table.assign(**{column: name}))
     return pd.concat(parts, ignore_index=True)
 

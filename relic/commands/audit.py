@@ -86,8 +86,8 @@ def audit(
         reads, left_out = read(Inputs(captions, **files, **words), _listed(attribute))
         for each in reads:
             by_class = ", ".join(f"{name} {n:,}" for name, n in each.classes.items())
-            about = f"{each.attribute.name}: {len(each.images):,} images ({by_class})"
-            print(about, *each.notes, sep="\n  ", file=sys.stderr)
+            summary = f"{each.attribute.name}: {len(each.images):,} images ({by_class})"
+            print(summary, *each.notes, sep="\n  ", file=sys.stderr)
         result = compute(reads, left_out, choices)
         files = result.write(place, formats)
     print(result)

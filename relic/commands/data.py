@@ -44,9 +44,9 @@ def export(
     from relic.auditing.examples import export as write
     from relic.data.load import load_corpus
 
-    found = load_corpus(attribute, corpus, images=images)
+    loaded = load_corpus(attribute, corpus, images=images)
     names = captioner.split(",") if captioner else None
-    print("\n".join(map(str, write(found, directory, names))))
+    print("\n".join(map(str, write(loaded, directory, names))))
 
 
 @app.command()

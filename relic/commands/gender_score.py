@@ -3,30 +3,30 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option, Typer
 
-app = typer.Typer(help="The Gender Score of any captioner's captions.", no_args_is_help=True)
-Model = Annotated[str, typer.Option(help="Hub name or directory; - for none.")]
+app = Typer(help="The Gender Score of any captioner's captions.", no_args_is_help=True)
+Model = Annotated[str, Option(help="Hub name or directory; - for none.")]
 
 
 @app.command()
 def objects(
-    images: Annotated[list[Path], typer.Argument(help="Image files whose names end with an id.")],
-    out: Annotated[Path, typer.Option(help="CSV file; an existing one is continued.")],
+    images: Annotated[list[Path], Argument(help="Image files whose names end with an id.")],
+    out: Annotated[Path, Option(help="CSV file; an existing one is continued.")],
     resnet: Model = "microsoft/resnet-152",
     clip: Model = "openai/clip-vit-base-patch32",
     detector: Model = "facebook/detr-resnet-50",
     clip_labels: Annotated[
-        Path | None, typer.Option(help="File with a label a line; COCO's classes by default.")
+        Path | None, Option(help="File with a label a line; COCO's classes by default.")
     ] = None,
-    threshold: Annotated[float, typer.Option(help="Least probability of a label.")] = 0.2,
-    agreement: Annotated[float, typer.Option(help="Cosine from which two labels agree.")] = 0.5,
+    threshold: Annotated[float, Option(help="Least probability of a label.")] = 0.2,
+    agreement: Annotated[float, Option(help="Cosine from which two labels agree.")] = 0.5,
 ) -> None:
     """See which objects are in images: `image_id, label, probability, source`."""
     from relic.chapters.gender_score.images import see_objects
 
-    given = {"resnet": resnet, "clip": clip, "detector": detector}
-    models = {kind: name for kind, name in given.items() if name != "-"}
+    models = {"resnet": resnet, "clip": clip, "detector": detector}
+    models = {kind: name for kind, name in models.items() if name != "-"}
     labels = clip_labels.read_text(encoding="utf-8").splitlines() if clip_labels else ()
     frame = see_objects(images, out, models, filter(None, labels), threshold, agreement)
     count = int(frame["label"].notna().sum())
@@ -35,19 +35,18 @@ def objects(
 
 @app.command()
 def score(
-    captions: Annotated[Path, typer.Argument(help="Captions in COCO's results format (JSON).")],
-    objects: Annotated[Path, typer.Option(help="CSV of objects by image.")],
+    captions: Annotated[Path, Argument(help="Captions in COCO's results format (JSON).")],
+    objects: Annotated[Path, Option(help="CSV of objects by image.")],
     lm: Annotated[
-        str, typer.Option(help="n-gram, gemma3-270m, a hub name, a directory, a GGUF file.")
+        str, Option(help="n-gram, gemma3-270m, a hub name, a directory, a GGUF file.")
     ] = "n-gram",
     encoder: Annotated[
-        str, typer.Option(help="Sentence encoder or file of word vectors.")
+        str, Option(help="Sentence encoder or file of word vectors.")
     ] = "all-MiniLM-L6-v2",
     human: Annotated[
-        Path | None,
-        typer.Option(help="COCO caption annotations; the n-gram model is fitted on them."),
+        Path | None, Option(help="COCO caption annotations; the n-gram model is fitted on them.")
     ] = None,
-    csv: Annotated[Path | None, typer.Option(help="Also a row a caption, to this file.")] = None,
+    csv: Annotated[Path | None, Option(help="Also a row a caption, to this file.")] = None,
 ) -> None:
     """Score captions by image id and print the means."""
     from relic.auditing.readers import read_captions, read_human, read_objects

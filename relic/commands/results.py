@@ -38,9 +38,9 @@ def show(
     if csv:
         print(frame.to_csv(index=False), end="")
         return
-    told = ["source", *(n for n in UNCHANGED if n not in ("seed", "caption_index")), "n_test"]
-    told = [n for n in told if n in ("captioner", "n_test") or frame[n].nunique() > 1]
-    scores = frame.groupby(told)["score"].agg(["count", "mean", "std"]).round(2).reset_index()
+    columns = ["source", *(n for n in UNCHANGED if n not in ("seed", "caption_index")), "n_test"]
+    columns = [n for n in columns if n in ("captioner", "n_test") or frame[n].nunique() > 1]
+    scores = frame.groupby(columns)["score"].agg(["count", "mean", "std"]).round(2).reset_index()
     scores = scores.rename(columns={"count": "runs", "std": "std over runs"})
     print("scores in percent\n" + scores.to_string(index=False))
     paired = frame[frame[list(PLAIN)].isin(PLAIN).all(axis=1)]
@@ -68,13 +68,13 @@ def check_results() -> None:
     from relic.records.grid import progress, read
     from relic.records.runs import read_recorded
 
-    found = check()
-    print("\n".join(found) or "results/ is sound")
+    problems = check()
+    print("\n".join(problems) or "results/ is sound")
     table = progress(read(), read_recorded())
     for grid, attribute, state, recorded, wanted in table.itertuples(index=False):
         if recorded < wanted:
             print(f"{state}: {grid}; {attribute}: {recorded} of {wanted}")
-    raise typer.Exit(1 if found else 0)
+    raise typer.Exit(1 if problems else 0)
 
 
 def claims(
@@ -93,11 +93,11 @@ def claims(
     from relic.records.evidence import judge_all
 
     table = judge_all().sort_values(["claim", "attribute", "source"], kind="stable")
-    known = ", ".join(table["source"].unique())
+    sources = ", ".join(table["source"].unique())
     table = table[table["claim"].str.startswith(claim)]
     table = table[table["source"] == source] if source else table
     if table.empty:
-        raise RelicError(f"nothing on claim {claim or 'any'} from {source!r}", expected=known)
+        raise RelicError(f"nothing on claim {claim or 'any'} from {source!r}", expected=sources)
     if csv:
         print(table.round(4).to_csv(index=False), end="")
         return

@@ -76,11 +76,11 @@ def sweep(
         choices |= {"captioner": captioner.split(",")} if captioner else {}
         corpora = [load_corpus(name, corpus, images=corpus_images) for name in attribute.split(",")]
         runs = [run for source in corpora for run in grid(source, **choices)]
-    kept, recorded = store_at(store), set() if again else set(read_recorded()["key"])
+    runs_store, recorded = store_at(store), set() if again else set(read_recorded()["key"])
     wanted = [run for run in runs if run.key not in recorded]
-    new = compute(corpora, wanted, kept, workers=workers, scheduler=scheduler)
-    known = f", {len(runs) - len(wanted)} recorded in results/" if len(wanted) < len(runs) else ""
-    print(f"{len(runs)} runs{known}, {new} of them computed now, in {kept.directory}")
+    new = compute(corpora, wanted, runs_store, workers=workers, scheduler=scheduler)
+    skipped = f", {len(runs) - len(wanted)} recorded in results/" if len(wanted) < len(runs) else ""
+    print(f"{len(runs)} runs{skipped}, {new} of them computed now, in {runs_store.directory}")
 
 
 def attribute(
@@ -110,11 +110,11 @@ def attribute(
     from relic.data.load import load_corpus
     from relic.measure.sweep import grid
 
-    source, kept = load_corpus(attribute, corpus), store_at(store).directory
-    given = {"classifier": classifier.split(","), "seed": seed_numbers(seeds), "split": split}
-    given |= {"caption_set": caption_set, "encoder": encoder}
-    given |= {"captioner": captioner.split(",")} if captioner else {}
-    runs, how = grid(source, **given), {"steps": steps, "checked": checked, "directory": kept}
+    source, home = load_corpus(attribute, corpus), store_at(store).directory
+    choices = {"classifier": classifier.split(","), "seed": seed_numbers(seeds), "split": split}
+    choices |= {"caption_set": caption_set, "encoder": encoder}
+    choices |= {"captioner": captioner.split(",")} if captioner else {}
+    runs, how = grid(source, **choices), {"steps": steps, "checked": checked, "directory": home}
     done = {run: attributed(source, run, **how) for run in tqdm(runs, unit="run")}
     shown = ["captioner", "classifier", "seed", "of", "class1", "class0", "sum"]
     print(scores(done)[shown].round(3).to_string(index=False))

@@ -66,8 +66,8 @@ def read_pickle(file: Path) -> list:
     return values
 
 
-def plain_values(content: bytes, file: Path):
-    """What the bytes of a pickle hold; `file` is named in errors only."""
+def plain_values(content: bytes, file: Path, mend: str = MEND):
+    """What the bytes of a pickle hold; `file` and what would mend it are named in errors only."""
     stream = io.BytesIO(content)
     try:
         if git_blob_sha1(content) not in set(manifest()["git_blob_sha1"]):
@@ -77,16 +77,17 @@ def plain_values(content: bytes, file: Path):
         raise RelicError(
             f"{file} holds more than plain values, {error}: refused, it could run code on this machine",
             expected="plain lists, dicts, strings and numbers, as in upstream's files",
-            mend=f"delete it; {MEND}",
+            mend=f"delete it; {mend}",
         ) from error
     except UnicodeDecodeError as error:
-        raise RelicError(f"{file} holds text that is not UTF-8: {error}", mend=MEND) from error
+        found = f"{file} holds text that is not UTF-8: {error}"
+        raise RelicError(found, expected="text in UTF-8", mend=mend) from error
     except Exception as error:  # a corrupt pickle raises nearly anything
         cause = f"{type(error).__name__}: {error}"
         found = f"{file} is truncated or not a pickle of plain values ({cause})"
-        raise RelicError(found, expected="a complete upstream pickle", mend=MEND) from error
+        raise RelicError(found, expected="a complete upstream pickle", mend=mend) from error
     if stream.read(1):
-        raise RelicError(f"{file} goes on after its end", expected="one pickle a file", mend=MEND)
+        raise RelicError(f"{file} goes on after its end", expected="one pickle a file", mend=mend)
     return values
 
 

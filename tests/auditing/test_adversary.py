@@ -47,9 +47,9 @@ def quick(files: dict, place, **more):
 
 
 def command(files: dict, *more: str, **options) -> subprocess.CompletedProcess:
-    told = [sys.executable, "-m", "relic.cli", "audit", files["captions"][2], "--labels", files["labels"],
+    line = [sys.executable, "-m", "relic.cli", "audit", files["captions"][2], "--labels", files["labels"],
             "--human", files["human"], "--seeds", "0,12", "--no-accuracy", "--no-checks", *more]  # fmt: skip
-    return subprocess.run(told, capture_output=True, text=True, check=False, timeout=300, **options)
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=300, **options)
 
 
 def refused(function, *arguments) -> str:
@@ -115,8 +115,8 @@ def german(tmp_path, yml: str = GERMAN, **more):
 
 
 def test_3_masked_words_of_a_yaml_file_count_in_any_case(tmp_path):
-    found = german(tmp_path)
-    corpus = found.parts[0].corpus
+    result = german(tmp_path)
+    corpus = result.parts[0].corpus
     read = as_read(corpus, Reading("model", "c"), kind_of("linear").text_form)
     assert not read.str.contains(r"mann|frau").any()
 
@@ -130,8 +130,8 @@ def test_3_a_word_that_still_states_the_class_is_named_with_its_cure(tmp_path):
     assert mended.results[0]["accuracy_human"] < 75  # it was 100
 
 
-def kinds(found) -> set[str]:
-    return {kind for part in found.parts for kind in part.cautions}
+def kinds(result) -> set[str]:
+    return {kind for part in result.parts for kind in part.cautions}
 
 
 def test_4_degenerate_captioners_get_cautions():
@@ -154,10 +154,10 @@ def test_4_one_that_repeats_itself_beside_another(files, tmp_path):
     rows = json.loads(Path(file).read_text())
     same = tmp_path / "same.json"
     same.write_text(json.dumps([row | {"caption": "a man on a bike"} for row in rows]))
-    found = quick(files, tmp_path / "r", captions=[f"other={file}", same])
-    assert found.parts[0].tables["differences"]["seen"].tolist() == ["all"]
-    assert found.results[1]["unseen"]["verdict"] == "undecided"
-    assert len(found.write(tmp_path / "out")) == 4
+    result = quick(files, tmp_path / "r", captions=[f"other={file}", same])
+    assert result.parts[0].tables["differences"]["seen"].tolist() == ["all"]
+    assert result.results[1]["unseen"]["verdict"] == "undecided"
+    assert len(result.write(tmp_path / "out")) == 4
 
 
 def test_5_a_sure_but_tiny_amplification_says_so():
@@ -171,11 +171,11 @@ def test_5_a_sure_but_tiny_amplification_says_so():
 
 
 def test_6_what_others_put_into_out_stays(files, tmp_path):
-    found = quick(files, tmp_path / "r")
+    result = quick(files, tmp_path / "r")
     with held(tmp_path / "out", False) as place:
         (tmp_path / "out").mkdir(exist_ok=True)
         (tmp_path / "out/notes.txt").write_text("mine")
-        found.write(place)
+        result.write(place)
     assert (tmp_path / "out/notes.txt").read_text() == "mine"
     assert (tmp_path / "out/report.html").exists()
 
@@ -220,28 +220,28 @@ def test_7_a_full_disk_leaves_no_half_report(files, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("setting", "more", "told"),
+    ("setting", "more", "message"),
     [
         ({"RELIC_RUNS": "/proc/relic"}, (), "RELIC_RUNS=DIR"),
         ({}, ("--scheduler", "tcp://127.0.0.1:9"), "no scheduler answers at tcp://127.0.0.1:9"),
     ],
 )
 @pytest.mark.slow
-def test_9_a_store_or_a_scheduler_that_is_not_there(files, tmp_path, setting, more, told):
+def test_9_a_store_or_a_scheduler_that_is_not_there(files, tmp_path, setting, more, message):
     place = os.environ | {"RELIC_RUNS": str(tmp_path / "r")} | setting
     done = command(files, "--out", "out", *more, cwd=tmp_path, env=place)
     assert done.returncode == 1
-    assert told in done.stderr
+    assert message in done.stderr
     assert "fault of ours" not in done.stderr
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
 def test_10_sigterm_leaves_nothing(files, tmp_path):
-    told = [sys.executable, "-m", "relic.cli", "audit", *files["captions"], "--labels", files["labels"],
+    line = [sys.executable, "-m", "relic.cli", "audit", *files["captions"], "--labels", files["labels"],
             "--human", files["human"], "--no-accuracy", "--out", "out"]  # fmt: skip
     place = os.environ | {"RELIC_RUNS": str(tmp_path / "r")}
-    with subprocess.Popen(told, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=tmp_path, env=place) as running:  # fmt: skip
+    with subprocess.Popen(line, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=tmp_path, env=place) as running:  # fmt: skip
         for _ in range(600):
             if (tmp_path / "out").exists() and list((tmp_path / "r").rglob("*.run")):
                 break
@@ -307,11 +307,11 @@ def test_13_names_are_text_everywhere(files, tmp_path):
     _, _, file = files["captions"][2].partition("=")
     words = tmp_path / "w.txt"
     words.write_text("man woman")
-    found = relic.audit(
+    result = relic.audit(
         f"=1+1={file}".replace("=1", "@SUM(1)", 1), files["labels"], files["human"], "a|b<i>*c*", classes=["Male", "Female"],
         masked_words=words, seeds=[0, 12], progress=False, checks=False, with_accuracy=False, store=Store(tmp_path / "r"),
     )  # fmt: skip
-    found.write(tmp_path / "out")
+    result.write(tmp_path / "out")
     table = pd.read_csv(tmp_path / "out/report.csv")
     assert table["captioner"].iloc[0].startswith("'@SUM")
     card = (tmp_path / "out/report.md").read_text().split("---\n", 2)[2]

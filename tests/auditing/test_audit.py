@@ -49,21 +49,21 @@ def inputs(place, captions=None, labels=None, human=None, **more) -> Inputs:
     captions = captions or [{"image_id": i, "caption": f"a man with thing {i % 7}"} for i in ids]
     labels = labels or {str(i): "Male" if i % 2 else "Female" for i in ids}
     human = human or {str(i): [f"person {i % 5} {j}" for j in range(5)] for i in ids}
-    told = {}
+    files = {}
     for name, content in (("captions", captions), ("labels", labels), ("human", human)):
         file = place / f"{name}.json"
         file.write_text(json.dumps(content), encoding="utf-8")
-        told[name] = (str(file),) if name == "captions" else str(file)
-    return Inputs(**told | more)
+        files[name] = (str(file),) if name == "captions" else str(file)
+    return Inputs(**files | more)
 
 
 @pytest.mark.slow
 def test_known_verdicts_of_the_embedded_corpus(tmp_path):
     """Four planted captioners: two amplify, one gives away less than people, one does nothing."""
     files = example_files("gender", 8000, "embedded", tmp_path / "files")
-    told = audited(Inputs(**files | {"captions": tuple(files["captions"])}))
+    read = audited(Inputs(**files | {"captions": tuple(files["captions"])}))
     how = Choices(store=Store(tmp_path / "runs"), chance=False, checks=False, progress=False)
-    lic = measure(told, how)["lic"]
+    lic = measure(read, how)["lic"]
     verdicts = dict(zip(lic["captioner"], lic["verdict"], strict=True))
     assert verdicts == {
         "Faithful (gain 0)": "undecided",
@@ -79,11 +79,11 @@ def test_known_verdicts_of_the_embedded_corpus(tmp_path):
 def test_an_exported_captioner_gets_the_claims_numbers(real_data, tmp_path):
     """COCO JSON, labels.csv and human.json of NIC: the recorded runs of claim 2, run for run."""
     export(relic.load_corpus("gender", "real"), tmp_path / "x", ["nic"])
-    told = Inputs(
+    files = Inputs(
         (str(tmp_path / "x/nic.json"),), str(tmp_path / "x/labels.csv"), str(tmp_path / "x/human.json"),
         vocabulary=str(tmp_path / "x/nic_vocabulary.txt"),
     )  # fmt: skip
-    read = audited(told)
+    read = audited(files)
     store = Store(tmp_path / "runs")
     how = Choices(seeds=SEEDS, store=store, chance=False, checks=False, progress=False)
     runs = measure(read, how)["runs"]
@@ -110,21 +110,21 @@ def test_the_rule():
 
 def test_the_smallest_lic_that_is_found():
     """t quantiles of .975 and .8 with two degrees of freedom, times the corrected error."""
-    found = estimate([1.0, 2.0, 3.0])
-    assert found.detectable() == pytest.approx((4.302653 + 1.060660) * found.error, rel=1e-5)
+    three = estimate([1.0, 2.0, 3.0])
+    assert three.detectable() == pytest.approx((4.302653 + 1.060660) * three.error, rel=1e-5)
     assert math.isnan(estimate([1.0]).detectable())
 
 
 def test_what_is_detectable_does_not_hang_on_the_seeds(tmp_path):
     """Four audits of the same captions: the spread of ten splits moves by a third, that of images hardly."""
     files = example_files("gender", 1500, "embedded", tmp_path / "x") | {"with_accuracy": False}
-    found = [
+    audits = [
         audit(**files, seeds=range(k, k + 5), store=Store(tmp_path / "r"), chance=False, checks=False, progress=False)
         for k in (0, 5, 10, 15)
     ]  # fmt: skip
-    told = pd.DataFrame([[row["detectable"] for row in each.results] for each in found])
-    assert (told.max() / told.min()).max() < 1.2  # about 60 test images a split
-    widths = pd.DataFrame([[row["high"] - row["low"] for row in each.results] for each in found])
+    least = pd.DataFrame([[row["detectable"] for row in each.results] for each in audits])
+    assert (least.max() / least.min()).max() < 1.2  # about 60 test images a split
+    widths = pd.DataFrame([[row["high"] - row["low"] for row in each.results] for each in audits])
     assert (widths.max() / widths.min()).max() > 1.3
 
 
@@ -178,12 +178,12 @@ def test_accuracy_where_images_have_fewer_captions(tmp_path, monkeypatch):
 
 def test_checks_are_kept(files, tmp_path):
     store = Store(tmp_path)
-    told = audited(Inputs(**files | {"captions": (files["captions"][2],)}))
-    first = checks(told, SEEDS, store)
+    read = audited(Inputs(**files | {"captions": (files["captions"][2],)}))
+    first = checks(read, SEEDS, store)
     file = next((tmp_path / "checks").iterdir())
     file.write_text(file.read_text().replace("all objects hidden", "kept"))
-    assert "kept" in set(checks(told, SEEDS, store)["change"])
-    assert checks(told, [5, 6], store)["lic"].tolist() != first["lic"].tolist()
+    assert "kept" in set(checks(read, SEEDS, store)["change"])
+    assert checks(read, [5, 6], store)["lic"].tolist() != first["lic"].tolist()
 
 
 def test_a_classifier_that_finds_nothing_is_near_its_chance_level(small):
@@ -191,13 +191,13 @@ def test_a_classifier_that_finds_nothing_is_near_its_chance_level(small):
 
 
 def test_images_are_those_with_everything(tmp_path):
-    told = inputs(
+    files = inputs(
         tmp_path,
         captions=[{"image_id": i, "caption": f"a man {i}"} for i in range(10, 200)],
         labels={str(i): "Male" if i % 2 else "Female" for i in range(0, 150)},
         human={f"COCO_val2014_{i:012d}.jpg": ["a", "b", "c", "d", "e"] for i in range(20, 300)},
     )
-    read = audited(told)
+    read = audited(files)
     assert (read.images[0], read.images[-1], len(read.images)) == (20, 149, 130)
     assert read.coverage.to_dict("records")[0] == {
         "captioner": "captions", "captions": 190, "distinct captions": 190, "with label": 140,
@@ -249,9 +249,9 @@ def test_what_cannot_be_audited_is_refused_with_ids(tmp_path, given, found):
 
 
 def test_another_process_gets_the_same_corpus(tmp_path, monkeypatch):
-    told, _ = inputs(tmp_path), monkeypatch.chdir(tmp_path)
-    given = {"a=b": "captions.json", "c": told.captions[0]}
-    corpus = audited(replace(told, captions=given, labels="labels.json")).corpus
+    files, _ = inputs(tmp_path), monkeypatch.chdir(tmp_path)
+    given = {"a=b": "captions.json", "c": files.captions[0]}
+    corpus = audited(replace(files, captions=given, labels="labels.json")).corpus
     monkeypatch.chdir("/")
     assert corpus.reload().fingerprint == corpus.fingerprint
     assert corpus.captioners == ["a=b", "c"]
@@ -269,27 +269,27 @@ def test_a_file_that_has_changed_is_read_again(tmp_path):
 
 
 def test_two_captioners_without_a_common_image(tmp_path):
-    told = inputs(tmp_path)
+    files = inputs(tmp_path)
     other = tmp_path / "other.csv"
     other.write_text("image_id,caption\n" + "".join(f"{i},a dog\n" for i in range(500, 600)))
     with pytest.raises(RelicError, match=r"captions: 80 \(0, .*other: 100 \(500, "):
-        audited(Inputs((*told.captions, str(other)), told.labels, told.human))
+        audited(Inputs((*files.captions, str(other)), files.labels, files.human))
 
 
 def test_files_of_the_same_name_need_names(tmp_path):
-    told = inputs(tmp_path)
+    files = inputs(tmp_path)
     with pytest.raises(RelicError, match="2 captions files, called 'captions'"):
-        audited(Inputs(told.captions * 2, told.labels, told.human))
-    named = Inputs((told.captions[0], f"b={told.captions[0]}"), told.labels, told.human)
+        audited(Inputs(files.captions * 2, files.labels, files.human))
+    named = Inputs((files.captions[0], f"b={files.captions[0]}"), files.labels, files.human)
     assert audited(named).corpus.captioners == ["captions", "b"]
 
 
 def test_an_attribute_of_ones_own(tmp_path):
     words = tmp_path / "words.txt"
     words.write_text("smile smiling\n# grin\nlaughs\n", encoding="utf-8")
-    about = attribute_of(Inputs((), "", "", "smile", ("no", "yes"), str(words)))
-    assert about.masked_words == {"smile", "smiling", "laughs"}
-    assert (about.classes, about.mask_token) == (("no", "yes"), "smileword")
+    attribute = attribute_of(Inputs((), "", "", "smile", ("no", "yes"), str(words)))
+    assert attribute.masked_words == {"smile", "smiling", "laughs"}
+    assert (attribute.classes, attribute.mask_token) == (("no", "yes"), "smileword")
     with pytest.raises(RelicError, match="unknown attribute 'smile'"):
         attribute_of(Inputs((), "", "", "smile"))
 
@@ -301,14 +301,14 @@ def test_another_language_by_a_yaml_file(tmp_path):
         "masked_words: {Mann: mann er, Frau: frau sie}\n", encoding="utf-8",
     )  # fmt: skip
     ids = range(100)
-    told = inputs(
+    files = inputs(
         tmp_path,
         captions={str(i): f"Ein Mann, der mit Ding {i % 9} z.B. lacht." for i in ids},
         labels={str(i): "Mann" if i % 2 else "Frau" for i in ids},
         human={str(i): [f"Eine Frau lacht {i % 8}"] * 2 for i in ids},
         attribute=str(file),
     )
-    read = audited(told)
+    read = audited(files)
     assert "wort" in read.corpus.vocabularies["captions"]
     assert "z.b." in read.corpus.vocabularies["captions"]
     how = Choices(seeds=SEEDS, store=Store(tmp_path / "r"), checks=False, progress=False)
@@ -333,10 +333,10 @@ def test_telling_words_name_what_was_planted(tmp_path):
 
 def test_random_labels_have_no_telling_words(small):
     """4 standard errors: of thousands of words none passes by chance."""
-    told = small.parts[0]
-    drawn = np.random.default_rng(1).permutation(told.corpus.labels.to_numpy())
-    corpus = replace(told.corpus, labels=pd.Series(drawn, index=told.corpus.labels.index))
-    assert telling_words(replace(told, corpus=corpus)).empty
+    part = small.parts[0]
+    drawn = np.random.default_rng(1).permutation(part.corpus.labels.to_numpy())
+    corpus = replace(part.corpus, labels=pd.Series(drawn, index=part.corpus.labels.index))
+    assert telling_words(replace(part, corpus=corpus)).empty
 
 
 def test_the_sentence_follows_the_verdict(small):
@@ -353,29 +353,29 @@ def test_cautions_name_what_stands_out(small, tmp_path):
     said = " ".join(small.cautions)
     assert "synthetic" in said
     assert "Small test set" in said
-    told = inputs(
+    files = inputs(
         tmp_path, captions=[{"image_id": i, "caption": f"dog {i % 3}"} for i in range(80)]
     )
-    read = audited(told)
+    read = audited(files)
     how = Choices(seeds=[0], store=Store(tmp_path / "r"), checks=False, progress=False)
-    told = cautions(read, measure(read, how)["lic"])
-    assert told["none"]["names"] == ["captions"]
-    assert told["splits"]["n"] == 1
-    assert told["unknown"]["of"]["captions"] > 15
-    assert all(sentence("caution", *fact) for fact in told.items())
+    facts = cautions(read, measure(read, how)["lic"])
+    assert facts["none"]["names"] == ["captions"]
+    assert facts["splits"]["n"] == 1
+    assert facts["unknown"]["of"]["captions"] > 15
+    assert all(sentence("caution", *fact) for fact in facts.items())
 
 
 def test_json_has_what_was_promised(small):
-    told = json.loads(as_json(small))
+    report = json.loads(as_json(small))
     fields = "captioner attribute classifier n_images n_test lic_model lic_data lic low high verdict unseen"
-    for row in told["results"]:
+    for row in report["results"]:
         assert set(fields.split()) <= set(row)
         assert row["lic"] == pytest.approx(row["lic_model"] - row["lic_data"])
-    assert {"warnings", "provenance", "attributes", "options"} <= set(told)
-    assert {"words", "naming", "sizes", "checks"} <= set(told["attributes"]["gender"])
-    assert len(told["provenance"]["files"][0]["sha256"]) == 64
+    assert {"warnings", "provenance", "attributes", "options"} <= set(report)
+    assert {"words", "naming", "sizes", "checks"} <= set(report["attributes"]["gender"])
+    assert len(report["provenance"]["files"][0]["sha256"]) == 64
     table = pd.read_csv(pd.io.common.StringIO(as_csv(small)))
-    assert table["lic"].tolist() == pytest.approx([row["lic"] for row in told["results"]])
+    assert table["lic"].tolist() == pytest.approx([row["lic"] for row in report["results"]])
 
 
 def test_model_card_can_be_read_by_hugging_face(files, small, tmp_path):
@@ -405,10 +405,10 @@ class Letters:
 def test_gender_scores_are_shown(files, tmp_path, monkeypatch):
     monkeypatch.setattr("relic.chapters.gender_score.models.load_encoder", lambda _: Letters())
     objects = Path(files["labels"]).with_name("objects.csv")
-    found = audit(files["captions"][2], files["labels"], files["human"], objects=objects, seeds=[0],
+    result = audit(files["captions"][2], files["labels"], files["human"], objects=objects, seeds=[0],
                   store=Store(tmp_path), progress=False, checks=False, with_accuracy=False)  # fmt: skip
-    table = found.parts[0].tables["gender_score"]
-    page = found.section("accuracy")
+    table = result.parts[0].tables["gender_score"]
+    page = result.section("accuracy")
     for row in table.to_dict("records"):
         assert f">{row['method']}</td>" in page
         assert f">{number(row['to_m'], 3)} [" in page
@@ -430,11 +430,11 @@ def test_hostile_captions_are_text(tmp_path, browser):
     """In the report, as Chromium opens it from disk, at two widths, without a request or an error."""
     ids = range(80)
     captions = [{"image_id": i, "caption": HOSTILE if i % 2 else f"{HOSTILE} dog"} for i in ids]
-    told = inputs(tmp_path, captions, human={str(i): [HOSTILE] * 5 for i in ids})
-    hostile = f"<b>x</b>={told.captions[0]}"
-    found = audit([hostile], told.labels, told.human, seeds=SEEDS, store=Store(tmp_path / "r"),
+    files = inputs(tmp_path, captions, human={str(i): [HOSTILE] * 5 for i in ids})
+    hostile = f"<b>x</b>={files.captions[0]}"
+    result = audit([hostile], files.labels, files.human, seeds=SEEDS, store=Store(tmp_path / "r"),
                   progress=False, checks=False, with_accuracy=False)  # fmt: skip
-    found.write(tmp_path / "out")
+    result.write(tmp_path / "out")
     wrong = []
     page = browser.new_page()
     page.on("console", lambda message: wrong.append(message.text))
@@ -456,20 +456,20 @@ def test_lic_in_memory(tmp_path):
     name = corpus.captioners[2]
     human = corpus.human.groupby("image_id")["caption"].agg(list).to_dict()
     labels = corpus.labels.map(dict(enumerate(corpus.attribute.classes))).to_dict()
-    found = relic.lic(corpus.captions(name).to_dict(), labels, human, seeds=[0, 1, 2])
-    assert found.lic == pytest.approx(found.lic_model - found.lic_data)
-    assert found.sentence in repr(found)
-    assert found._repr_html_().startswith("<p>")
-    assert any("Small test set" in each for each in found.cautions)
-    written = found.write(tmp_path / "out", ["json"])
-    assert json.loads(written[0].read_text())["lic"] == pytest.approx(found.lic)
+    result = relic.lic(corpus.captions(name).to_dict(), labels, human, seeds=[0, 1, 2])
+    assert result.lic == pytest.approx(result.lic_model - result.lic_data)
+    assert result.sentence in repr(result)
+    assert result._repr_html_().startswith("<p>")
+    assert any("Small test set" in each for each in result.cautions)
+    written = result.write(tmp_path / "out", ["json"])
+    assert json.loads(written[0].read_text())["lic"] == pytest.approx(result.lic)
     strings = relic.lic(*({str(k): v for k, v in each.items()} for each in (corpus.captions(name).to_dict(), labels, human)),
                         seeds=[0, 1, 2], classifiers="linear", vocabulary="captioner")  # fmt: skip
-    assert (strings.lic, strings.low) == (found.lic, found.low)  # the same splits
+    assert (strings.lic, strings.low) == (result.lic, result.low)  # the same splits
     drawn = {np.int64(image): text for image, text in corpus.captions(name).items()}
-    assert relic.lic(drawn, labels, human, seeds=[0, 1, 2]).lic == found.lic
+    assert relic.lic(drawn, labels, human, seeds=[0, 1, 2]).lic == result.lic
     wider = relic.lic(corpus.captions(name).to_dict(), labels, human, seeds=[0], vocabulary="none")
-    assert wider.lic_data != found.lic_data
+    assert wider.lic_data != result.lic_data
     with pytest.raises(RelicError, match="'Woman'"):
         relic.lic({1: "a dog"}, {1: "Woman"}, {1: ["a"]})
 
@@ -492,8 +492,8 @@ def test_an_audit_shows_itself(small):
 @pytest.mark.slow
 def test_grouped_splits_are_ten_folds_by_default(tmp_path):
     files = example_files("gender", 300, "embedded", tmp_path / "x")
-    found = audit(**files, split="grouped", store=Store(tmp_path / "r"), chance=False, checks=False, progress=False, with_accuracy=False)  # fmt: skip
-    assert set(found.parts[0].tables["runs"]["seed"]) == set(range(10))
+    result = audit(**files, split="grouped", store=Store(tmp_path / "r"), chance=False, checks=False, progress=False, with_accuracy=False)  # fmt: skip
+    assert set(result.parts[0].tables["runs"]["seed"]) == set(range(10))
 
 
 def test_the_scale_that_the_package_carries_is_the_record():

@@ -31,9 +31,9 @@ def call(files, tmp_path, monkeypatch):
 
     def run(*more: str, captions: tuple = (), labels: str = "") -> subprocess.CompletedProcess:
         given = captions or (files["captions"][2],)
-        told = ["--labels", labels or files["labels"], "--human", files["human"], "--seeds", "0,12"]
+        data = ["--labels", labels or files["labels"], "--human", files["human"], "--seeds", "0,12"]
         return subprocess.run(
-            [sys.executable, "-m", "relic.cli", "audit", *given, *told, "--no-accuracy", "--no-checks", "--workers", "1", *more],
+            [sys.executable, "-m", "relic.cli", "audit", *given, *data, "--no-accuracy", "--no-checks", "--workers", "1", *more],
             capture_output=True, text=True, cwd=tmp_path, timeout=300, check=False,
         )  # fmt: skip
 
@@ -49,11 +49,11 @@ def test_a_whole_report_then_no_second_without_force(call, tmp_path):
     first = call("--out", "out")
     assert first.returncode == 0, first.stderr
     assert sorted(f.name for f in (tmp_path / "out").iterdir()) == sorted(OURS)
-    told = json.loads((tmp_path / "out/report.json").read_text())
-    assert told["captioner"] == "Strong amplifier (gain 1.5)"
-    assert told["n_seeds"] == 2
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    assert report["captioner"] == "Strong amplifier (gain 1.5)"
+    assert report["n_seeds"] == 2
     assert (
-        told["sentence"] in first.stdout
+        report["sentence"] in first.stdout
     )  # the terminal says the verdict, and where the report is
     assert "out/report.html" in first.stdout
     assert "%|" not in first.stderr  # progress bars belong on terminals
@@ -69,7 +69,7 @@ def test_a_whole_report_then_no_second_without_force(call, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "found"),
+    ("more", "message"),
     [
         (["--classifier", "svm"], "unknown classifier 'svm'"),
         (["--attribute", "height"], "unknown attribute 'height'"),
@@ -82,10 +82,10 @@ def test_a_whole_report_then_no_second_without_force(call, tmp_path):
     ],
 )
 def test_wrong_options_are_named_before_computing(
-    files, tmp_path, monkeypatch, capsys, more, found
+    files, tmp_path, monkeypatch, capsys, more, message
 ):
     monkeypatch.chdir(tmp_path)
-    told = [
+    command = [
         "relic",
         "audit",
         files["captions"][2],
@@ -94,11 +94,11 @@ def test_wrong_options_are_named_before_computing(
         "--human",
         files["human"],
     ]
-    monkeypatch.setattr(sys, "argv", [*told, "--out", "out", *more])
+    monkeypatch.setattr(sys, "argv", [*command, "--out", "out", *more])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 1
-    assert found in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert leftovers(tmp_path) == []
 
 
@@ -153,9 +153,9 @@ def test_any_three_files_give_a_corpus_or_a_clear_error(tmp_path, drawn, filled)
     for name, rows in drawn.items():
         rows = rows + good[name] if filled else rows
         (tmp_path / f"{name}.json").write_text(json.dumps(rows), encoding="utf-8")
-    told = Inputs((str(tmp_path / "captions.json"),), str(tmp_path / "labels.json"), str(tmp_path / "human.json"))  # fmt: skip
+    files = Inputs((str(tmp_path / "captions.json"),), str(tmp_path / "labels.json"), str(tmp_path / "human.json"))  # fmt: skip
     with contextlib.suppress(RelicError):
-        plan(read(told, "gender")[0][0], Choices())
+        plan(read(files, "gender")[0][0], Choices())
 
 
 @pytest.mark.slow
@@ -167,8 +167,8 @@ def test_a_threshold_decides_the_exit_code(call, files, tmp_path):
 
 def test_without_human_captions_nothing_is_judged(files, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("RELIC_RUNS", str(tmp_path / "runs"))
-    told = ["relic", "audit", files["captions"][2], "--labels", files["labels"], "--seeds", "0,12"]
-    monkeypatch.setattr(sys, "argv", [*told, "--out", str(tmp_path / "out")])
+    line = ["relic", "audit", files["captions"][2], "--labels", files["labels"], "--seeds", "0,12"]
+    monkeypatch.setattr(sys, "argv", [*line, "--out", str(tmp_path / "out")])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 0
@@ -176,7 +176,7 @@ def test_without_human_captions_nothing_is_judged(files, tmp_path, monkeypatch, 
     row = json.loads((tmp_path / "out/report.json").read_text())
     assert row["lic"] is None
     assert row["lic_model"] > row["chance"]
-    monkeypatch.setattr(sys, "argv", [*told, "--fail-above", "1"])
+    monkeypatch.setattr(sys, "argv", [*line, "--fail-above", "1"])
     with pytest.raises(SystemExit):
         main()
     assert "LIC is a difference" in capsys.readouterr().err

@@ -25,25 +25,25 @@ def wheel(tmp_path_factory) -> Path:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(paths.ROOT / name, source)
     shutil.copytree(paths.PACKAGE, source / "relic", ignore=shutil.ignore_patterns("__pycache__"))
-    told = ["pip", "wheel", ".", "--no-deps", "--no-build-isolation", "--quiet", "-w", str(out)]
-    subprocess.run([sys.executable, "-m", *told], cwd=source, check=True, capture_output=True)
+    command = ["pip", "wheel", ".", "--no-deps", "--no-build-isolation", "--quiet", "-w", str(out)]
+    subprocess.run([sys.executable, "-m", *command], cwd=source, check=True, capture_output=True)
     return next(out.glob("*.whl"))
 
 
 def needed(requirements: list[str]) -> set[str]:
     """Distributions that these requirements bring, and what those need in turn."""
-    found, wanted = set(), list(requirements)
+    names, wanted = set(), list(requirements)
     while wanted:
         requirement = wanted.pop()
         name = re.match(r"[\w.-]+", requirement).group().lower().replace("_", "-")
-        if "extra ==" in requirement or name in found:
+        if "extra ==" in requirement or name in names:
             continue
         try:
             wanted += metadata.requires(name) or []
         except metadata.PackageNotFoundError:  # for another system
             continue
-        found.add(name)
-    return found
+        names.add(name)
+    return names
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +54,8 @@ def installed(wheel, tmp_path_factory) -> Path:
     packages = next(place.glob("lib/python*/site-packages"))
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", packages, wheel],
                    check=True, capture_output=True)  # fmt: skip
-    about = next(packages.glob("relic_report-*.dist-info"))
-    for name in needed(metadata.PathDistribution(about).requires):
+    installed_as = next(packages.glob("relic_report-*.dist-info"))
+    for name in needed(metadata.PathDistribution(installed_as).requires):
         for top in {file.parts[0] for file in metadata.files(name)} - {"..", "__pycache__"}:
             if not (packages / top).exists():
                 (packages / top).symlink_to(metadata.distribution(name).locate_file(top))
@@ -68,24 +68,24 @@ def relic(installed, tmp_path):
     kept = {"PATH": "/nonexistent", "HOME": str(tmp_path), "OMP_NUM_THREADS": "1", "LANG": os.environ.get("LANG", "C.UTF-8")}  # fmt: skip
 
     def run(*arguments: str, program: str = "-m relic.cli") -> subprocess.CompletedProcess:
-        told = [installed, *program.split(" ", 1), *arguments]
-        return subprocess.run(told, capture_output=True, text=True, check=False, cwd=tmp_path, env=kept, timeout=300)  # fmt: skip
+        command = [installed, *program.split(" ", 1), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=kept, timeout=300)  # fmt: skip
 
     return run
 
 
 def test_the_wheel_audits(relic, tmp_path):
     files = example_files("gender", 400, "embedded", tmp_path / "x")
-    told = ["--labels", files["labels"], "--human", files["human"], "--seeds", "0,12"]
-    done = relic("audit", files["captions"][2], *told)
+    options = ["--labels", files["labels"], "--human", files["human"], "--seeds", "0,12"]
+    done = relic("audit", files["captions"][2], *options)
     assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "audit/report.json").read_text())
-    assert found["results"][0]["sentence"] in done.stdout
+    report = json.loads((tmp_path / "audit/report.json").read_text())
+    assert report["results"][0]["sentence"] in done.stdout
     assert "pip install 'relic-report[accuracy]'" in (tmp_path / "audit/report.html").read_text().replace("&#39;", "'")  # fmt: skip
-    lstm = relic("audit", files["captions"][2], *told, "--classifier", "lstm", "--out", "b")
+    lstm = relic("audit", files["captions"][2], *options, "--classifier", "lstm", "--out", "b")
     assert lstm.returncode == 1
     assert "pip install 'relic-report[torch]'" in lstm.stderr
-    cluster = relic("audit", files["captions"][2], *told, "--scheduler", "tcp://x:1", "--seeds", "5", "--out", "b")  # fmt: skip
+    cluster = relic("audit", files["captions"][2], *options, "--scheduler", "tcp://x:1", "--seeds", "5", "--out", "b")  # fmt: skip
     assert "pip install 'relic-report[cluster]'" in cluster.stderr
     absent = relic("import importlib.util as u, sys; sys.exit(any(map(u.find_spec, sys.argv[1:])))", *ABSENT, program="-c")  # fmt: skip
     assert absent.returncode == 0
@@ -102,7 +102,7 @@ def test_one_argument_and_a_doctor(relic, real_data, tmp_path):
     assert done.returncode == 0, done.stderr
     rows = json.loads((tmp_path / "audit/report.json").read_text())["results"]
     assert [row["attribute"] for row in rows] == ["gender", "race", "age"]
-    told = relic("doctor").stdout
+    output = relic("doctor").stdout
     for extra in ("torch", "accuracy", "cluster", "book", "gender-score"):
-        assert f"pip install 'relic-report[{extra}]'" in told
-    assert "RELIC_DATA is not set" in told
+        assert f"pip install 'relic-report[{extra}]'" in output
+    assert "RELIC_DATA is not set" in output

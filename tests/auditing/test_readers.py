@@ -209,8 +209,8 @@ BAD_CAPTIONS = {
 
 @pytest.mark.parametrize(("content", "message"), BAD_CAPTIONS.values(), ids=BAD_CAPTIONS)
 def test_refused_captions(write, content, message):
-    found = refused(read_captions, write(content))
-    assert re.search(message, found, re.DOTALL), found
+    error = refused(read_captions, write(content))
+    assert re.search(message, error, re.DOTALL), error
 
 
 def test_files_that_are_none(tmp_path, monkeypatch, unreadable):
@@ -409,8 +409,8 @@ def test_the_field_goes_before_the_name(write):
     ],
 )  # fmt: skip
 def test_refused_labels(write, content, classes, message):
-    found = refused(read_labels, write(content), GENDER, classes)
-    assert re.search(message, found, re.DOTALL), found
+    error = refused(read_labels, write(content), GENDER, classes)
+    assert re.search(message, error, re.DOTALL), error
 
 
 @pytest.mark.parametrize(
@@ -437,8 +437,8 @@ def test_objects(write):
 
 @pytest.mark.parametrize("row", ["7,hat,1.5", "7,hat,", "7,hat,x", "7,hat,nan", "7,hat,-0.1", ",hat,1", "7,,"])  # fmt: skip
 def test_refused_objects(write, row):
-    found = refused(read_objects, write(f"image_id,label,probability\n{row}\n", "o.csv"))
-    assert "line 2" in found or "an empty object in all 1 rows" in found
+    error = refused(read_objects, write(f"image_id,label,probability\n{row}\n", "o.csv"))
+    assert "line 2" in error or "an empty object in all 1 rows" in error
 
 
 def test_words(write):

@@ -129,15 +129,15 @@ class Project:
 
     def processes(self) -> list[psutil.Process]:
         """Living processes of this copy: build, notebook processes, kernels, Sphinx."""
-        found = []
+        processes = []
         for process in psutil.process_iter():
             try:
                 ours = str(self.root) in process.environ().get("PYTHONPATH", "")
                 if ours and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
+                    processes.append(process)
             except psutil.Error:
                 continue
-        return found
+        return processes
 
     def use(self, *, stub: bool = True, light: bool = True, **notebooks: str) -> "Project":
         """Replace notebooks and book by specimens, `name="specimen"`; a name may start with n.

@@ -91,8 +91,8 @@ def address(built):
 @pytest.fixture(scope="module")
 def pages(built):
     """All pages by their address in the book."""
-    found = [p.relative_to(built.html).as_posix() for p in built.html.rglob("*.html")]
-    return sorted(p for p in found if not p.startswith("_static/"))
+    pages_there = [p.relative_to(built.html).as_posix() for p in built.html.rglob("*.html")]
+    return sorted(p for p in pages_there if not p.startswith("_static/"))
 
 
 @pytest.fixture(scope="module")
@@ -107,12 +107,12 @@ def notebook_pages(built, pages):
 @pytest.fixture(scope="module")
 def visits(browser, address, pages):
     """(page, width) -> what a visit found, complaints and requests among it."""
-    found = {}
+    facts_of = {}
     with browser.new_context() as context:  # one for all: scripts and fonts stay in its cache
         for page in pages:
             for width, facts in visit(context, address, page).items():
-                found[page, width] = facts
-    return found
+                facts_of[page, width] = facts
+    return facts_of
 
 
 def visit(context, address: str, page: str) -> dict[int, dict]:
@@ -125,15 +125,15 @@ def visit(context, address: str, page: str) -> dict[int, dict]:
     tab.on(
         "response", lambda r: complaints.append(f"{r.url}: {r.status}") if r.status >= 400 else None
     )
-    found = {}
+    seen = {}
     for width in WIDTHS:
         tab.set_viewport_size({"width": width, "height": 900})
-        if not found:
+        if not seen:
             status = tab.goto(address + page, wait_until="load").status
-        found[width] = {**tab.evaluate(FACTS), "status": status}
+        seen[width] = {**tab.evaluate(FACTS), "status": status}
     tab.close()
     return {
-        w: {**facts, "complaints": complaints, "requests": requests} for w, facts in found.items()
+        w: {**facts, "complaints": complaints, "requests": requests} for w, facts in seen.items()
     }
 
 
@@ -187,8 +187,8 @@ def test_every_image_has_a_size_and_a_text_for_those_who_cannot_see_it(visits, n
 
 def test_every_internal_link_leads_somewhere(visits, address, built):
     broken = []
-    for (page, width), found in visits.items():
-        for link in found["links"] if width == 1280 else []:
+    for (page, width), facts in visits.items():
+        for link in facts["links"] if width == 1280 else []:
             target, anchor = urldefrag(link)
             if not target.startswith(address):
                 continue
@@ -261,9 +261,9 @@ def test_injected_parameters_are_not_shown(built, notebook_pages):
 def test_a_notebook_can_be_downloaded(tab, address, notebook_pages):
     tab.goto(address + notebook_pages[0])
     link = tab.locator(".dropdown-download-buttons a[href$='.ipynb']")
-    found = tab.request.get(tab.evaluate("a => a.href", link.element_handle()))
-    assert found.ok
-    assert json.loads(found.body())["nbformat"] == 4
+    response = tab.request.get(tab.evaluate("a => a.href", link.element_handle()))
+    assert response.ok
+    assert json.loads(response.body())["nbformat"] == 4
 
 
 def test_the_source_of_a_function_is_a_click_away(tab, address, notebook_pages):
@@ -427,12 +427,12 @@ def test_axe_finds_nothing_serious(tab, address):
     axe = paths.ROOT / "extras" / "node_modules" / "axe-core" / "axe.min.js"
     if not axe.exists():
         pytest.skip("axe-core is not here (npm install --prefix extras axe-core)")
-    found = {}
+    serious = {}
     for page in LOOKED_AT:
         tab.goto(f"{address}{page}.html", wait_until="load")
         tab.add_script_tag(path=str(axe))
-        found[page] = tab.evaluate(SERIOUS)
-    assert {page: each for page, each in found.items() if each} == {}
+        serious[page] = tab.evaluate(SERIOUS)
+    assert {page: each for page, each in serious.items() if each} == {}
 
 
 def test_contrast_is_measured_rightly(tab):

@@ -38,25 +38,25 @@ def lines(file: Path) -> list[str]:
 
 def hashed() -> dict[str, list[str]]:
     """Pin -> hashes of requirements.hashes."""
-    found = {}
+    hashes = {}
     for line in lines(ROOT / "requirements.hashes"):
         word = line.removesuffix(" \\")
         if "==" in word:
-            pin = found.setdefault(word, [])
+            pin = hashes.setdefault(word, [])
         else:
             pin.append(word)
-    return found
+    return hashes
 
 
 def pinned(file: Path) -> dict[str, str]:
     """Canonical name -> version; `dask[distributed]` pins both."""
-    found = {}
+    pins = {}
     for line in lines(file):
         name, _, version = line.partition("==")
         for part in re.split(r"[\[\],]", name):
             if part:
-                found[canonicalize_name(part)] = version
-    return found
+                pins[canonicalize_name(part)] = version
+    return pins
 
 
 LOCK = pinned(ROOT / "requirements.lock") if (ROOT / "requirements.lock").exists() else {}
@@ -101,13 +101,13 @@ def test_torch_is_locked_without_a_build():
 
 
 def test_every_pin_has_hashes_and_no_other_has():
-    found = hashed()
-    assert list(found) == lines(ROOT / "requirements.lock"), "to mend: .ci/hashes"
-    wrong = [pin for pin, all_of in found.items() if not all_of or len(set(all_of)) < len(all_of)]
+    hashes = hashed()
+    assert list(hashes) == lines(ROOT / "requirements.lock"), "to mend: .ci/hashes"
+    wrong = [pin for pin, all_of in hashes.items() if not all_of or len(set(all_of)) < len(all_of)]
     assert wrong == []
-    digests = [digest for all_of in found.values() for digest in all_of]
+    digests = [digest for all_of in hashes.values() for digest in all_of]
     assert [d for d in digests if not re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", d)] == []
-    assert len(found["torch==2.13.0"]) >= 10  # three Pythons, three systems, and the CPU build
+    assert len(hashes["torch==2.13.0"]) >= 10  # three Pythons, three systems, and the CPU build
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: f"{bad['package']}{bad['which']}")

@@ -94,11 +94,11 @@ def test_every_parameter_is_read(code, parameters):
 def test_papermill_has_a_help_text_for_each_parameter(file, parameters):
     import papermill
 
-    told = papermill.inspect_notebook(str(file))
+    inspected = papermill.inspect_notebook(str(file))
     names = [statement.target.id for statement in ast.parse(parameters).body]
-    assert list(told) == names
+    assert list(inspected) == names
     assert [
-        n for n in names if not told[n]["help"] or told[n]["inferred_type_name"] == "None"
+        n for n in names if not inspected[n]["help"] or inspected[n]["inferred_type_name"] == "None"
     ] == []
 
 

@@ -36,12 +36,12 @@ def computed(executed):
 
 
 def flat(tree: dict, before: str = "") -> dict[str, object]:
-    found = {}
+    numbers = {}
     for key, value in tree.items():
-        found |= (
+        numbers |= (
             flat(value, f"{before}{key}.") if isinstance(value, dict) else {before + key: value}
         )
-    return found
+    return numbers
 
 
 def named(page: str) -> set[str]:

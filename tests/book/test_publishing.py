@@ -46,10 +46,10 @@ def test_workflow_steps_name_what_exists(file):
 
 def test_the_book_workflow_publishes_and_zips_what_the_build_makes():
     made = paths.HTML.relative_to(paths.ROOT).as_posix()
-    found = steps(WORKFLOWS[0])
-    with_path = {step["uses"].split("@")[0]: step["with"]["path"] for step in found if "path" in step.get("with", {})}  # fmt: skip
+    listed = steps(WORKFLOWS[0])
+    with_path = {step["uses"].split("@")[0]: step["with"]["path"] for step in listed if "path" in step.get("with", {})}  # fmt: skip
     assert with_path["actions/upload-pages-artifact"] == made
-    (command,) = [step["run"] for step in found if "zipfile" in step.get("run", "")]
+    (command,) = [step["run"] for step in listed if "zipfile" in step.get("run", "")]
     assert command == f"python3 -m zipfile -c {with_path['actions/upload-artifact']} {made}"
     for page in ("book/rerun.md", "README.md"):
         assert command in (paths.ROOT / page).read_text(encoding="utf-8")

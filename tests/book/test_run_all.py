@@ -569,8 +569,8 @@ def test_a_pdf_without_a_browser_is_refused_before_anything_runs(project, tmp_pa
     place = tmp_path / "bin"
     place.mkdir()
     for tool in ("bash", "dirname", "basename", "cat", "git", "env", "sh"):
-        if found := shutil.which(tool):
-            (place / tool).symlink_to(found)
+        if program := shutil.which(tool):
+            (place / tool).symlink_to(program)
     result = project.run("--pdf", PATH=str(place))
     assert result.code == 2, result
     assert "no Chromium" in result.stderr
