@@ -61,12 +61,12 @@ def without_objects(caption: str, names: Collection[str]) -> str:
     'a genderword on a objectword with a dog'
     """
     phrases = _joined()(caption.split())
-    return " ".join(MASK if _phrases().get(each) in names else each for each in phrases)
+    return " ".join(MASK if _phrases().get(phrase) in names else phrase for phrase in phrases)
 
 
 def object_table(captions: Iterable[str]) -> np.ndarray:
     """One row a caption, one column each of `object_names`: 1 where it is named."""
     from sklearn.preprocessing import MultiLabelBinarizer  # as above
 
-    made = MultiLabelBinarizer(classes=object_names())
-    return made.fit_transform([objects_in(caption) for caption in captions]).astype(np.float32)
+    table = MultiLabelBinarizer(classes=object_names())
+    return table.fit_transform([objects_in(caption) for caption in captions]).astype(np.float32)
