@@ -43,6 +43,7 @@ PTB_COMMAND = ["java", "-cp", ptbtokenizer.STANFORD_CORENLP_3_4_1_JAR]  # as the
 PTB_COMMAND += ["edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
 METEOR_COMMAND = ["java", "-jar", "-Xmx2G", coco_meteor.METEOR_JAR]  # likewise
 METEOR_COMMAND += ["-", "-", "-stdio", "-l", "en", "-norm"]
+TRY_JAVA = "java -version shows whether Java works"
 RECORD = "accuracy"
 VERSION = 1  # raised when a change here moves numbers
 PUNCTUATION = {*ptbtokenizer.PUNCTUATIONS, "(", ")", "{", "}", "[", "]"}  # NLTK keeps brackets
@@ -77,10 +78,8 @@ def tokenized(captions: tuple[str, ...], tokenizer: str) -> dict[str, str]:
         done = subprocess.run(PTB_COMMAND, cwd=where, **how)
         *lines, end = done.stdout.split("\n")[: len(texts) + 1]
         if end != "end":
-            raise RelicError(
-                f"the PTB tokenizer gave no line a caption, of {len(texts):,}: {done.stderr[-300:]}",
-                mend="java -version shows whether Java works",
-            )
+            found = f"the PTB tokenizer gave no line a caption, of {len(texts):,}: "
+            raise RelicError(found + done.stderr[-300:], mend=TRY_JAVA)
     words = [" ".join(t for t in line.split() if t not in PUNCTUATION) for line in lines]
     return dict(zip(texts, words, strict=True))
 
@@ -148,11 +147,9 @@ def _meteor(*parts: str, answers: int = 1) -> np.ndarray:
             raise ValueError("no answer")
         return np.array(rows, dtype=float)
     except (OSError, ValueError) as error:
-        raise RelicError(
-            "METEOR's Java process gave no score",
-            expected="Java 8 or newer with 2 GB of memory",
-            mend="java -version shows whether Java works",
-        ) from error
+        expected = "Java 8 or newer with 2 GB of memory"
+        found = "METEOR's Java process gave no score"
+        raise RelicError(found, expected=expected, mend=TRY_JAVA) from error
 
 
 @cache

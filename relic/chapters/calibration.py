@@ -61,11 +61,11 @@ LENGTH = ["sentences", "fillers"]  # also measured at the same length
 
 def in_fifths(rows: pd.DataFrame) -> pd.DataFrame:
     """ρ on real captions: variance between the parts of a partition against that between splits."""
-    groups = rows.assign(square=rows["std_10"] ** 2).groupby(FIFTHS)
-    variances = groups.agg(between=("lic_10", "var"), within=("square", "mean"))
-    variances = variances.groupby("attribute").mean()
+    partitions = rows.assign(square=rows["std_10"] ** 2).groupby(FIFTHS)
+    between, within = partitions["lic_10"].var(), partitions["square"].mean()
+    rho = between.groupby("attribute").mean() / within.groupby("attribute").mean() - 1 / 10
     count = rows.groupby("attribute")[["captioner", "partition"]].nunique()
-    return count.assign(rho=variances["between"] / variances["within"] - 0.1).reset_index()
+    return count.assign(rho=rho).reset_index()
 
 
 def calibrated(rows: pd.DataFrame, by: tuple = ("class ratio",)) -> pd.DataFrame:
@@ -76,13 +76,9 @@ def calibrated(rows: pd.DataFrame, by: tuple = ("class ratio",)) -> pd.DataFrame
     """
     names, rule = rows["ratio"].map(RATIOS), shared(rows["ratio"].map(CLASSES))
     rows = rows.assign(square=rows["std_10"] ** 2, rule=rule, **{"class ratio": names})
-    settings = rows.groupby(SETTING).agg(
-        between=("lic_10", "var"),
-        within=("square", "mean"),
-        n=("square", "size"),
-        rule=("rule", "mean"),
-    )
-    settings["rho"] = (settings["between"] / settings["within"] - 1 / 10) * settings["n"]
+    groups = rows.groupby(SETTING)
+    settings = groups[["square", "rule"]].mean().assign(n=groups.size())
+    settings["rho"] = (groups["lic_10"].var() / settings["square"] - 1 / 10) * settings["n"]
     sums = settings.groupby(list(by)).agg({"rho": "sum", "rule": "mean", "n": "sum"})
     table = sums.assign(rho=sums["rho"] / sums["n"], corpora=sums["n"] // len(GAINS))
     return table.drop(columns="n").reset_index()

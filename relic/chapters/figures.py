@@ -22,8 +22,8 @@ PALETTE = "#0173b2 #c87f00 #029e73 #c46fb4 #d55e00 #a9713f #c2477f #808080 #7f74
 def captioner_looks(captioners) -> dict[str, dict]:
     """The same colour and marker for the same captioner in every figure; humans are black."""
     names = dict.fromkeys([*display_names().values(), *captioners])
-    pairs = zip(PALETTE * 9, MARKERS * 9, strict=False)
-    looks = {name: {"color": c, "marker": m} for name, (c, m) in zip(names, pairs, strict=False)}
+    looks = zip(names, PALETTE * 9, MARKERS * 9, strict=False)
+    looks = {name: {"color": colour, "marker": marker} for name, colour, marker in looks}
     people = {"color": HUMAN_COLOUR, "marker": "o"}
     return {name: people if name.startswith("Human") else looks[name] for name in captioners}
 

@@ -14,17 +14,13 @@ from relic.measure.text import tokenize
 
 NOTHING, PERSON = "nothing", "person"  # phrases that name no object; the attribute's own class
 MASK = "objectword"
-
-
-@cache
-def _listed() -> dict[str, str]:
-    return yaml.safe_load(paths.OBJECTS.read_text(encoding="utf-8"))
+_LISTED = yaml.safe_load(paths.OBJECTS.read_text(encoding="utf-8"))  # phrases by class
 
 
 @cache
 def _phrases() -> dict[str, str]:
     """From phrase to class, plurals included; of two that are alike the first listed counts."""
-    listed = [(p.strip(), name) for name, words in _listed().items() for p in str(words).split(",")]
+    listed = [(p.strip(), name) for name, words in _LISTED.items() for p in str(words).split(",")]
     plurals = {f"{phrase}{end}": name for end in ("es", "s") for phrase, name in reversed(listed)}
     return plurals | dict(listed)  # what is listed beats another word's plural
 
@@ -32,7 +28,7 @@ def _phrases() -> dict[str, str]:
 @cache
 def object_names() -> tuple[str, ...]:
     """COCO's classes without `person`, in COCO's order."""
-    return tuple(name for name in _listed() if name not in (NOTHING, PERSON))
+    return tuple(name for name in _LISTED if name not in (NOTHING, PERSON))
 
 
 @cache

@@ -241,10 +241,8 @@ def read_vectors(file: Path, texts: Iterable[str]) -> dict[str, np.ndarray]:
         if len({len(vector) for vector in vectors.values()}) > 1:
             raise ValueError("vectors of several lengths")
     except (ValueError, EOFError, OSError) as error:
-        raise RelicError(
-            f"{file} cannot be read: {error}",
-            expected="word vectors: text, word2vec or fastText .bin, wink's JSON",
-        ) from error
+        expected = "word vectors: text, word2vec or fastText .bin, wink's JSON"
+        raise RelicError(f"{file} cannot be read: {error}", expected=expected) from error
     if not vectors:
         raise RelicError(f"{file} has none of the {len(wanted)} words asked for")
     return vectors

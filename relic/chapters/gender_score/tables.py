@@ -69,14 +69,15 @@ def lic_study(
     seen = contexts(corpus.objects if corpus.synthetic else authors_objects(), threshold=threshold)
     keys = captioners or corpus.captioners
     captions = {corpus.display_names[key]: corpus.captions(key) for key in keys}
-    captions = pd.concat(captions, axis=1, join="inner").sort_index()
-    captions = captions.loc[captions.index.isin(seen.index.intersection(corpus.covered))]
-    if captions.empty:
+    indices = (texts.index for texts in captions.values())
+    ids = sorted(set(corpus.covered).intersection(seen.index, *indices))
+    if not ids:
         raise RelicError(f"{corpus.name}: no image with captions and objects")
+    captions = {captioner: texts.loc[ids] for captioner, texts in captions.items()}
     source = "images, objects of the authors' file by image id"
     source = "with objects" if corpus.synthetic else source
-    name = f"{corpus.name}, {len(captions):,} {source}"
-    return Study(name, dict(captions.items()), seen.loc[captions.index], corpus.human)
+    name = f"{corpus.name}, {len(ids):,} {source}"
+    return Study(name, captions, seen.loc[ids], corpus.human)
 
 
 def karpathy_study(threshold: float = THRESHOLD) -> Study:
