@@ -32,13 +32,13 @@ def generated_files(captions: int, directory: str | Path, human: int = 5, seed: 
     words = np.array([f"w{i}" for i in range(WORDS)])
 
     def texts() -> list[str]:
-        found, lengths = np.empty(captions, dtype=object), rng.integers(6, 13, captions)
+        captioned, lengths = np.empty(captions, dtype=object), rng.integers(6, 13, captions)
         for value in (0, 1):
             rows = np.flatnonzero(classes == value)
             ids = np.searchsorted(drawn[value], rng.random((len(rows), 12)))
             said = words[np.minimum(ids, WORDS - 1)]
-            found[rows] = ["a man " + " ".join(r[:n]) for r, n in zip(said, lengths[rows], strict=True)]  # fmt: skip
-        return found.tolist()
+            captioned[rows] = ["a man " + " ".join(r[:n]) for r, n in zip(said, lengths[rows], strict=True)]  # fmt: skip
+        return captioned.tolist()
 
     ids = np.arange(1, captions + 1)
     pd.DataFrame({"image_id": ids, "caption": texts()}).to_json(place / "captions.json", orient="records")  # fmt: skip
@@ -66,8 +66,8 @@ def spent(command: list[str], **settings: str) -> tuple[float, float, float]:
 
 def audited(files: dict, seeds: str, place: str, *more: str) -> tuple[float, float, float]:
     """A whole `relic audit` of these files."""
-    told = [files["captions"], "--labels", files["labels"], "--human", files["human"], "--seeds", seeds]  # fmt: skip
-    command = [sys.executable, "-m", "relic.cli", "audit", *told, "--out", f"{place}/out", "--force", *more]  # fmt: skip
+    options = [files["captions"], "--labels", files["labels"], "--human", files["human"], "--seeds", seeds]  # fmt: skip
+    command = [sys.executable, "-m", "relic.cli", "audit", *options, "--out", f"{place}/out", "--force", *more]  # fmt: skip
     return spent(command, RELIC_RUNS=f"{place}/runs")
 
 
@@ -103,8 +103,8 @@ def audit_cost(images: int = 7906):
 
 def audit_growth(sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000)):
     """One seed, one human caption: each size against n log n from the one before."""
-    found, rows = [timed(n, "0", 1, "--no-accuracy") for n in sizes], []
-    for (small, a), (large, b) in pairwise(zip(sizes, found, strict=True)):
+    costs, rows = [timed(n, "0", 1, "--no-accuracy") for n in sizes], []
+    for (small, a), (large, b) in pairwise(zip(sizes, costs, strict=True)):
         grown = a[0] * large * math.log(large) / (small * math.log(small))
         rows.append((b[0], grown, f"wall s for {large:,} captions against n log n from {small:,} ({a[0]:.0f} s); {b[1]:.1f} GB"))  # fmt: skip
     return rows

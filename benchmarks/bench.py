@@ -59,12 +59,12 @@ def _captions(classifier: str):
 
 def _cpu(function, times: int = 1) -> float:
     """CPU seconds of a call, the least of `times`."""
-    found = []
+    seconds = []
     for _ in range(times):
         started = time.process_time()
         function()
-        found.append(time.process_time() - started)
-    return min(found)
+        seconds.append(time.process_time() - started)
+    return min(seconds)
 
 
 def bert_ft_step():
@@ -176,14 +176,14 @@ def lstm():
 
     from relic.measure.classifiers.lstm import LSTM
 
-    material, found = _captions("lstm"), {"bucketed": [], "packed": []}
+    material, seconds = _captions("lstm"), {"bucketed": [], "packed": []}
     for epochs in (0, 1, 1, 1):  # the first call tokenizes and warms up
-        for batching, times in found.items():
+        for batching, times in seconds.items():
             model = LSTM(batching=batching)
             model.epochs = epochs
             took = _cpu(lambda m=model: m.fit(material.train, material.train_classes, 0))
             times += [took] * epochs
-    parts = {batching: min(times) for batching, times in found.items()}
+    parts = {batching: min(times) for batching, times in seconds.items()}
     tokens = sum(len(row) for row in model._sequences(material.train))
     flops = 3 * tokens * 2 * (2 * 4 * 256 * (100 + 256) + 2 * 4 * 256 * (512 + 256))
     a, b = torch.randn(704, 512), torch.randn(512, 1024)
@@ -243,13 +243,13 @@ def store():
         {"image_id": range(60), "y": 0, "p": 0.5, "seen_raw": False, "seen_masked": False}
     )
     with tempfile.TemporaryDirectory() as directory:
-        kept = Store(Path(directory))
+        filled = Store(Path(directory))
         written = time.time()
-        for each in runs:
-            kept.put(Outcome(each, {"score": 25.0}, images))
+        for run in runs:
+            filled.put(Outcome(run, {"score": 25.0}, images))
         written = time.time() - written
         asked = time.time()
-        sweep(corpus, runs, kept, progress=False)
+        sweep(corpus, runs, filled, progress=False)
         asked = time.time() - asked
     return [(asked, written, "wall s to ask for 10,000 finished runs against writing them")]
 
@@ -260,7 +260,7 @@ def attribution():
     from relic.chapters.gradients import REFERENCE, STEPS, attribute
     from relic.measure.classifiers.base import classifier
 
-    corpus, found = _corpus(), []
+    corpus, rows = _corpus(), []
     captioner = PAIR[corpus.synthetic][0]
     for name, steps in STEPS.items():
         model = classifier(name, recipe=BRIEF[name])
@@ -280,8 +280,8 @@ def attribution():
         gap = 100 * apart / np.abs(exact).mean()
         unit = f"CPU s, {name}, {len(texts)} captions of {captioner} with {steps} steps"
         unit += f" against {REFERENCE}, from {len(part)}, whose scores differ by {gap:.2g} %"
-        found.append((ours, plain, unit))
-    return found
+        rows.append((ours, plain, unit))
+    return rows
 
 
 def gender_score():
@@ -297,8 +297,8 @@ def gender_score():
         prior, encoder = load_prior(NGRAM, corpus.human["caption"]), SentenceEncoder(MINILM)
         encoder.compute(["a warm-up"])
         score_captions(captions, study.contexts, prior, _Zeros())  # it keeps what it said
-        found = []
-        ours = _cpu(lambda: found.append(score_captions(captions, study.contexts, prior, encoder)))
+        scored = []
+        ours = _cpu(lambda: scored.append(score_captions(captions, study.contexts, prior, encoder)))
         again = _cpu(lambda: score_captions(captions, study.contexts, prior, encoder))
         single, plain = _OneByOne(encoder), []
 
@@ -309,7 +309,7 @@ def gender_score():
 
         took = _cpu(one_by_one) / len(plain) * len(captions)
     rows = pd.concat(plain)["score"].to_numpy()
-    gap = np.nanmax(np.abs(rows - found[0]["score"].to_numpy()[:: len(captions) // part]))
+    gap = np.nanmax(np.abs(rows - scored[0]["score"].to_numpy()[:: len(captions) // part]))
     if gap > 1e-4:
         raise RelicError(f"scores differ by {gap:.1e} from those of captions one by one")
     return [

@@ -50,12 +50,12 @@ CLASSIFIERS = {"linear": CORPORA, "bert-pre": CORPORA, "lstm": 1, "bert-ft": 1} 
 
 def settings() -> list[Setting]:
     """One factor at a time from the base, each without gain and with gain 1."""
-    found = []
+    chosen = []
     for factor, levels in FACTORS.items():
         for level, gain in product(levels, SETTING_GAINS):
             one = BASE._replace(**{"gain": gain, factor: level})
-            found += [one, one._replace(length=SAME)] if factor in LENGTH else [one]
-    return list(dict.fromkeys(found))
+            chosen += [one, one._replace(length=SAME)] if factor in LENGTH else [one]
+    return list(dict.fromkeys(chosen))
 
 
 def wanted(corpora: int = 0, images: int = 0, classifier: str = "") -> list[Setting]:
@@ -80,7 +80,7 @@ def measure(*values, fresh: int = FRESH) -> pd.DataFrame:
     other = draw(images=fresh, seed=FRESH_SEED + seed)
     one = partial(describe, corpus, "planted", setting.classifier, recipe=setting.recipe)
     runs, rows = [one(side="model"), one(side="human")], []
-    learned, tested = ([prepare(each, run) for run in runs] for each in (corpus, other))
+    learned, tested = ([prepare(images, run) for run in runs] for images in (corpus, other))
     if setting.length == SAME:
         learned, tested = _cut(*learned), _cut(*tested)
     for run, here, there in zip(runs, learned, tested, strict=True):
@@ -88,17 +88,17 @@ def measure(*values, fresh: int = FRESH) -> pd.DataFrame:
         model.fit(here.train, here.train_classes, run.seed)
         logits = model.logits(there.train + there.test)
         classes = np.concatenate([there.train_classes, there.images["y"]])
-        about = vars(run) | {"n_train": len(here.train), "n_test": len(classes)}
+        fields = vars(run) | {"n_train": len(here.train), "n_test": len(classes)}
         factors = SHARPNESS | {"scaled": 1 / held_out_temperature(run, here)}
         for name, factor in factors.items():
             score = lic_score(expit(logits * factor), classes)
-            rows.append(about | {"by": name, "score": score})
+            rows.append(fields | {"by": name, "score": score})
     groups = pd.DataFrame(rows).groupby("by", sort=False)
     tables = [lic_table(part).assign(score=name) for name, part in groups]
     truth = corpus.true_lic("planted")
     true = {"true_model": truth.lic_model, "true_data": truth.lic_data, "true_lic": truth.lic}
-    about = setting._asdict() | {"n_train": rows[0]["n_train"]}
-    return pd.concat(tables)[["score", *PARTS]].assign(**about, **true)
+    values = setting._asdict() | {"n_train": rows[0]["n_train"]}
+    return pd.concat(tables)[["score", *PARTS]].assign(**values, **true)
 
 
 def _cut(model: Material, human: Material) -> list[Material]:

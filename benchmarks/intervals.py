@@ -33,15 +33,15 @@ PARTS, PARTITIONS = 5, 4  # of the real images
 
 def wanted(corpora: int = 0) -> list[tuple]:
     """Values of `KEYS`, the settings in turn; `corpora` of race size and class ratio."""
-    found = []
+    values = []
     for number in range(corpora or CORPORA):
         settings = [("race", "gender"), ("race", "race")]
         if number % 10 in (3, 6, 9):  # gender is larger: three of ten
             settings += [("gender", "gender"), ("gender", "race")]
         if number < THINNED:
             settings += [("race", "even"), ("race", "uneven")]
-        found += [(*setting, FIRST_SEED + number) for setting in settings]
-    return found
+        values += [(*setting, FIRST_SEED + number) for setting in settings]
+    return values
 
 
 def measure(size: str, ratio: str, corpus_seed: int) -> pd.DataFrame:
@@ -58,8 +58,8 @@ def measure(size: str, ratio: str, corpus_seed: int) -> pd.DataFrame:
     for n in SPLITS:
         enough = lic[: n if len(lic) >= n else 0]  # no splits: no number
         lead = enough - enough[:, :1]
-        for name, spread, each in (("lic", "std", enough), ("lead", "lead_std", lead)):
-            columns = pd.DataFrame(each)
+        for name, spread, values in (("lic", "std", enough), ("lead", "lead_std", lead)):
+            columns = pd.DataFrame(values)
             table[f"{name}_{n}"], table[f"{spread}_{n}"] = columns.mean(), columns.std()
     return table.assign(size=size, ratio=ratio, corpus_seed=corpus_seed)
 
@@ -67,8 +67,8 @@ def measure(size: str, ratio: str, corpus_seed: int) -> pd.DataFrame:
 def thinned(labels: pd.Series, ratio: float) -> pd.Series:
     """The first images of each class, as many as give the ratio of class 1 to class 0."""
     zeros, ones = labels.value_counts()[[0, 1]]
-    kept = labels.map({0: min(zeros, round(ones / ratio)), 1: min(ones, round(zeros * ratio))})
-    return labels[labels.groupby(labels).cumcount() < kept]
+    most = labels.map({0: min(zeros, round(ones / ratio)), 1: min(ones, round(zeros * ratio))})
+    return labels[labels.groupby(labels).cumcount() < most]
 
 
 def by_split(corpus: Corpus, captioners: list[str], splits: int) -> np.ndarray:
@@ -77,7 +77,7 @@ def by_split(corpus: Corpus, captioners: list[str], splits: int) -> np.ndarray:
     for seed in range(splits):
         one = partial(train, corpus, seed=seed)
         human = [one(captioners[0], side="human", caption_index=k) for k in range(HUMAN_CAPTIONS)]
-        lic_data = np.mean([each.scores["score"] for each in human])
+        lic_data = np.mean([outcome.scores["score"] for outcome in human])
         lic.append([one(name).scores["score"] - lic_data for name in captioners])
     return np.array(lic)
 
@@ -94,10 +94,10 @@ def measure_fifths(attribute: str, captioner: str, partition: int) -> pd.DataFra
     corpus, rng = real(attribute), np.random.default_rng([99, partition])
     labels = usable_labels(corpus, Reading("model", captioner), "paired", 0, 0)
     part = pd.Series(0, index=labels.index)
-    for own in (labels.index[labels == value] for value in (0, 1)):
-        part.loc[rng.permutation(own)] = np.arange(len(own)) % PARTS
+    for ids in (labels.index[labels == value] for value in (0, 1)):
+        part.loc[rng.permutation(ids)] = np.arange(len(ids)) % PARTS
     parts = [replace(corpus, labels=labels[part == number]) for number in range(PARTS)]
-    lic = [by_split(each, [captioner], 10) for each in parts]
-    means = [(number, each.mean(), each.std(ddof=1)) for number, each in enumerate(lic)]
+    splits = [by_split(fifth, [captioner], 10) for fifth in parts]
+    means = [(number, lic.mean(), lic.std(ddof=1)) for number, lic in enumerate(splits)]
     table = pd.DataFrame(means, columns=["part", "lic_10", "std_10"])
     return table.assign(attribute=attribute, captioner=captioner, partition=partition)

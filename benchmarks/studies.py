@@ -29,7 +29,7 @@ def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = ""
     if min(corpora, images) < 0:
         raise RelicError(f"corpora {corpora}, images {images}", expected="whole numbers from 0")
     synthetic = bias.wanted(corpora, images, classifier)
-    captioners = {about["name"]: key for key, about in captioners_of().items()}
+    captioners = {captioner["name"]: key for key, captioner in captioners_of().items()}
     fifths = product(ATTRIBUTES, captioners.values(), range(corpora or intervals.PARTITIONS))
     sized = [(*which, key) for which, key in product(SIZES, captioners.values())]
     changed = (["attribute", "captioner"], product(ATTRIBUTES, captioners.values()))
@@ -46,10 +46,10 @@ def calibrate(what: str, corpora: int = 0, images: int = 0, classifier: str = ""
     record, keys, wanted, measure = studies[what]
     exists = (home(record) / f"{what}.csv").exists()
     done = read_table(record, what) if exists else pd.DataFrame(columns=keys)
-    known = done[keys].replace({"captioner": captioners})  # some record keys, some names
-    known = set(known.itertuples(index=False, name=None))
-    for each in tqdm([each for each in wanted if each not in known], unit="corpus"):
-        new = measure(*each)
+    finished = done[keys].replace({"captioner": captioners})  # some record keys, some names
+    finished = set(finished.itertuples(index=False, name=None))
+    for values in tqdm([values for values in wanted if values not in finished], unit="corpus"):
+        new = measure(*values)
         done = new if done.empty else pd.concat([done, new], ignore_index=True)
         write_record(record, what, done)
         for function in vars(inputs).values():  # what runs share is kept, for corpora now done with

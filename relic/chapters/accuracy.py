@@ -43,6 +43,7 @@ PTB_COMMAND = ["java", "-cp", ptbtokenizer.STANFORD_CORENLP_3_4_1_JAR]  # as the
 PTB_COMMAND += ["edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
 METEOR_COMMAND = ["java", "-jar", "-Xmx2G", coco_meteor.METEOR_JAR]  # likewise
 METEOR_COMMAND += ["-", "-", "-stdio", "-l", "en", "-norm"]
+TRY_JAVA = "java -version shows whether Java works"
 RECORD = "accuracy"
 VERSION = 1  # raised when a change here moves numbers
 PUNCTUATION = {*ptbtokenizer.PUNCTUATIONS, "(", ")", "{", "}", "[", "]"}  # NLTK keeps brackets
@@ -71,18 +72,16 @@ def tokenized(captions: tuple[str, ...], tokenizer: str) -> dict[str, str]:
     if tokenizer == FALLBACK:
         lines = [" ".join(tokenize(text.lower())) for text in texts]
     else:  # a line a caption is what the tool reads: other line breaks would shift all that follows
-        told = "\n".join([*(" ".join(text.split()) for text in texts), "end"])
+        typed = "\n".join([*(" ".join(text.split()) for text in texts), "end"])
         where = Path(ptbtokenizer.__file__).parent
-        how = {"input": told, "capture_output": True, "encoding": "utf-8"}
+        how = {"input": typed, "capture_output": True, "encoding": "utf-8"}
         done = subprocess.run(PTB_COMMAND, cwd=where, **how)
         *lines, end = done.stdout.split("\n")[: len(texts) + 1]
         if end != "end":
-            raise RelicError(
-                f"the PTB tokenizer gave no line a caption, of {len(texts):,}: {done.stderr[-300:]}",
-                mend="java -version shows whether Java works",
-            )
-    kept = [" ".join(t for t in line.split() if t not in PUNCTUATION) for line in lines]
-    return dict(zip(texts, kept, strict=True))
+            found = f"the PTB tokenizer gave no line a caption, of {len(texts):,}: "
+            raise RelicError(found + done.stderr[-300:], mend=TRY_JAVA)
+    words = [" ".join(t for t in line.split() if t not in PUNCTUATION) for line in lines]
+    return dict(zip(texts, words, strict=True))
 
 
 def bleu_counts(candidates: list[str], references: list[list[str]]) -> np.ndarray:
@@ -148,11 +147,9 @@ def _meteor(*parts: str, answers: int = 1) -> np.ndarray:
             raise ValueError("no answer")
         return np.array(rows, dtype=float)
     except (OSError, ValueError) as error:
-        raise RelicError(
-            "METEOR's Java process gave no score",
-            expected="Java 8 or newer with 2 GB of memory",
-            mend="java -version shows whether Java works",
-        ) from error
+        expected = "Java 8 or newer with 2 GB of memory"
+        found = "METEOR's Java process gave no score"
+        raise RelicError(found, expected=expected, mend=TRY_JAVA) from error
 
 
 @cache
@@ -195,16 +192,16 @@ def score_captions(
         measured[RAW_CIDER] = mean, by_image(Cider(), humans, raw)
     rows, weights = [], image_draws(len(raw), draws).astype(float)
     for metric, (score, counts) in measured.items():
-        found = interval(100 * score(weights @ counts))
-        rows.append((metric, tokenizer if metric in METRICS else "none", *found))
+        name = tokenizer if metric in METRICS else "none"
+        rows.append((metric, name, *interval(100 * score(weights @ counts))))
     frame = pd.DataFrame(rows, columns=["metric", "tokenizer", "value", "low", "high"])
     return frame.assign(n=len(raw), draws=draws)
 
 
 def references_of(corpus: Corpus) -> pd.Series:
     """The human captions of each image that has as many as any, as lists: scores grow with them."""
-    kept = corpus.human[corpus.human["image_id"].isin(corpus.deepest)]
-    return kept.groupby("image_id")["caption"].agg(list)
+    captions = corpus.human[corpus.human["image_id"].isin(corpus.deepest)]
+    return captions.groupby("image_id")["caption"].agg(list)
 
 
 def accuracy(
@@ -216,9 +213,9 @@ def accuracy(
     second, `th10`. What `results/` has recorded of the same captions is not computed again; where they
     are not here, it is all there is. `keep`: record each captioner as it is done.
     """
-    known = read_record(RECORD)
+    recorded = read_record(RECORD)
     if not isinstance(corpus, Corpus):
-        return _named(known[known["corpus"] == corpus.name])
+        return _named(recorded[recorded["corpus"] == corpus.name])
     if sets is None:
         sets = [(name, "standard") for name in corpus.captioners]
         sets += [("nic", "th10")] if "th10" in corpus.caption_sets("nic") else []
@@ -227,7 +224,7 @@ def accuracy(
         captions = corpus.captions(captioner, caption_set)
         captions = captions[captions.index.isin(references.index)].sort_index()
         mark = _mark(captions, references, draws)
-        rows = known[known["fingerprint"] == mark]
+        rows = recorded[recorded["fingerprint"] == mark]
         if not set(METRICS) <= set(rows["metric"]):  # also: recorded without Java
             rows = score_captions(captions, references, draws)
             rows = rows.assign(corpus=corpus.name, attribute=corpus.attribute.name)

@@ -7,7 +7,6 @@ the machine. `results/attribution/` gets numbers and single words: `scores.csv`,
 
 import time
 import warnings
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,8 @@ from relic.chapters.gradients import OUTPUTS, REFERENCE, STEPS, attribute
 from relic.data.captioners import display_names
 from relic.data.corpus import Corpus
 from relic.errors import RelicError
-from relic.measure.runs import Run, describe, fit
+from relic.measure.runs import Run, fit
+from relic.measure.sweep import grid
 from relic.numbers import number
 from relic.records.runs import OWN, TEXT
 from relic.records.serve import AnyCorpus, match
@@ -91,15 +91,12 @@ def attributions(
     if corpus.synthetic:  # so many images, or as many as balanced classes have
         most = 2 * min(corpus.label_counts(corpus.covered).values())
         how = {"size": min(SMALL, most), "recipe": BRIEF[classifier]}
-    wanted = [
-        describe(corpus, captioner, classifier=classifier, seed=seed, **how)
-        for captioner, seed in product(captioners, seeds)
-    ]
-    known = recorded("scores")
-    same, missing = match(corpus, wanted, known[known["steps"] == STEPS[classifier]])
+    wanted = grid(corpus, captioner=captioners, classifier=classifier, seed=seeds, **how)
+    table = recorded("scores")
+    rows, missing = match(corpus, wanted, table[table["steps"] == STEPS[classifier]])
     if not missing:
         tables = (recorded(part) for part in ("scores", "words", "examples"))
-        return tuple(t[t["key"].isin(same["key"])].assign(source=RECORDED) for t in tables)
+        return tuple(t[t["key"].isin(rows["key"])].assign(source=RECORDED) for t in tables)
     done = {run: attributed(corpus, run, checked=CHECKED) for run in wanted}
     return tuple(table(done).assign(source=OWN) for table in (scores, words, examples))
 
@@ -111,9 +108,9 @@ def publish(done: Attributed, quote: bool = False) -> pd.DataFrame:
         raise RelicError("no attributions of real captions", mend="relic attribute --corpus real")
     for part, frame in {"scores": scores(done), "words": words(done)}.items():
         if (home(RECORD) / f"{part}.csv").exists():
-            known, same = recorded(part), ["key", "steps"]  # computed again: replaces the old
-            old = known.set_index(same).index.isin(frame.set_index(same).index)
-            frame = pd.concat([known[~old], frame], ignore_index=True)
+            before, run = recorded(part), ["key", "steps"]  # computed again: replaces the old
+            old = before.set_index(run).index.isin(frame.set_index(run).index)
+            frame = pd.concat([before[~old], frame], ignore_index=True)
         order = "classifier captioner seed key steps of word".split()
         write_record(RECORD, part, frame.sort_values([name for name in order if name in frame]))
     if quote:
@@ -172,9 +169,9 @@ def words(done: Attributed) -> pd.DataFrame:
         table["se"] /= table["captions_with"]
         weight = long["attributions"].abs().groupby(long["word"]).sum()
         table["share"] = weight / weight.sum()
-        about = {"captioner": run.captioner, "seed": run.seed, "key": run.key}
+        which = {"captioner": run.captioner, "seed": run.seed, "key": run.key}
         table = table[n >= FEWEST].reset_index()
-        frames.append(table.assign(**about, steps=captions["steps"].iloc[0]))
+        frames.append(table.assign(**which, steps=captions["steps"].iloc[0]))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -204,7 +201,7 @@ def examples(done: Attributed) -> pd.DataFrame:
 
 def coloured(captions: pd.DataFrame, classes: tuple[str, str], caption: str) -> str:
     """HTML of captions (`examples`) as in figure 1 of Türk et al. (2023); all text is escaped."""
-    made = Environment(autoescape=True, trim_blocks=True, undefined=StrictUndefined)
-    template = made.from_string(paths.COLOURED.read_text(encoding="utf-8"))
+    environment = Environment(autoescape=True, trim_blocks=True, undefined=StrictUndefined)
+    template = environment.from_string(paths.COLOURED.read_text(encoding="utf-8"))
     shown = {"captions": captions.to_dict("records"), "classes": classes, "caption": caption}
     return template.render(shown | MARKED, names=display_names(), number=number)

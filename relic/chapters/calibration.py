@@ -61,11 +61,11 @@ LENGTH = ["sentences", "fillers"]  # also measured at the same length
 
 def in_fifths(rows: pd.DataFrame) -> pd.DataFrame:
     """ρ on real captions: variance between the parts of a partition against that between splits."""
-    groups = rows.assign(square=rows["std_10"] ** 2).groupby(FIFTHS)
-    each = groups.agg(between=("lic_10", "var"), within=("square", "mean"))
-    each = each.groupby("attribute").mean()
+    partitions = rows.assign(square=rows["std_10"] ** 2).groupby(FIFTHS)
+    between, within = partitions["lic_10"].var(), partitions["square"].mean()
+    rho = between.groupby("attribute").mean() / within.groupby("attribute").mean() - 1 / 10
     count = rows.groupby("attribute")[["captioner", "partition"]].nunique()
-    return count.assign(rho=each["between"] / each["within"] - 1 / 10).reset_index()
+    return count.assign(rho=rho).reset_index()
 
 
 def calibrated(rows: pd.DataFrame, by: tuple = ("class ratio",)) -> pd.DataFrame:
@@ -76,14 +76,10 @@ def calibrated(rows: pd.DataFrame, by: tuple = ("class ratio",)) -> pd.DataFrame
     """
     names, rule = rows["ratio"].map(RATIOS), shared(rows["ratio"].map(CLASSES))
     rows = rows.assign(square=rows["std_10"] ** 2, rule=rule, **{"class ratio": names})
-    each = rows.groupby(SETTING).agg(
-        between=("lic_10", "var"),
-        within=("square", "mean"),
-        n=("square", "size"),
-        rule=("rule", "mean"),
-    )
-    each["rho"] = (each["between"] / each["within"] - 1 / 10) * each["n"]
-    sums = each.groupby(list(by)).agg({"rho": "sum", "rule": "mean", "n": "sum"})
+    groups = rows.groupby(SETTING)
+    settings = groups[["square", "rule"]].mean().assign(n=groups.size())
+    settings["rho"] = (groups["lic_10"].var() / settings["square"] - 1 / 10) * settings["n"]
+    sums = settings.groupby(list(by)).agg({"rho": "sum", "rule": "mean", "n": "sum"})
     table = sums.assign(rho=sums["rho"] / sums["n"], corpora=sums["n"] // len(GAINS))
     return table.drop(columns="n").reset_index()
 
@@ -98,19 +94,19 @@ def held(rows: pd.DataFrame) -> pd.DataFrame:
     ours, parts = shared(rows["ratio"].map(CLASSES)), []
     for name, (quantity, n, count, rho) in CANDIDATES.items():
         spread = f"std_{n}" if quantity == "lic" else f"lead_std_{n}"
-        kept = rows[f"{quantity}_{n}"].notna() & ((quantity == "lic") | (rows["gain"] > 0))
-        part, estimand = rows[kept], estimands.loc[kept, f"{quantity}_10"]
-        rho = ours[kept] if rho is None else rho
+        counts = rows[f"{quantity}_{n}"].notna() & ((quantity == "lic") | (rows["gain"] > 0))
+        part, estimand = rows[counts], estimands.loc[counts, f"{quantity}_10"]
+        rho = ours[counts] if rho is None else rho
         mean, t = part[f"{quantity}_{n}"], stdtrit(count - 1, 0.975)
         reach = t * np.sqrt(1 / count + rho) * part[spread]
         off = (mean - estimand).abs() / reach
-        found = {
+        columns = {
             "holds the mean": 100 * (off <= 1),
             "above 0": 100 * (mean > reach),
             "holds the true LIC": 100 * ((mean - part["true_lic"]).abs() <= reach),
             "width": 2 * reach,
         }
-        parts.append(part[SETTING].assign(interval=name, off=off, **found))
+        parts.append(part[SETTING].assign(interval=name, off=off, **columns))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -125,7 +121,7 @@ def coverage(intervals: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     hits = (groups["off"].agg(lambda off: (off <= 1).sum()), groups.size())
     ends = [binomtest(int(k), int(n)).proportion_ci() for k, n in zip(*hits, strict=True)]
     for at, end in ((1, "low"), (2, "high")):  # Clopper & Pearson 1934
-        table.insert(at, end, [100 * getattr(each, end) for each in ends])
+        table.insert(at, end, [100 * getattr(exact, end) for exact in ends])
     table["width at 95 %"] = table["width"] * groups["off"].quantile(0.95)
     return table.assign(estimates=groups.size()).reset_index()
 
@@ -133,6 +129,6 @@ def coverage(intervals: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 def summary(intervals: pd.DataFrame, fewest: int = 20) -> pd.DataFrame:
     """A row a candidate: all settings together, and the least and greatest coverage of any."""
     table = coverage(intervals, []).drop(columns=["above 0", "holds the true LIC"])
-    each = coverage(intervals, SETTING)
-    each = each[each["estimates"] >= fewest].groupby("interval")["holds the mean"]
-    return table.join(each.agg(least="min", greatest="max"), on="interval")
+    settings = coverage(intervals, SETTING)
+    settings = settings[settings["estimates"] >= fewest].groupby("interval")["holds the mean"]
+    return table.join(settings.agg(least="min", greatest="max"), on="interval")

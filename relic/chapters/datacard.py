@@ -53,10 +53,10 @@ def caption_summary(corpus: Corpus) -> pd.DataFrame:
 
     A caption is repeated when another image has the same one, word for word.
     """
-    about, rows = corpus.attribute, []
+    rows = []
     for name, captions, key in _sets(corpus):
         captions = captions[captions.index.isin(corpus.labels.index)]
-        masked = pd.Series(masked_captions(captions, about, lowercase=key is None))
+        masked = pd.Series(masked_captions(captions, corpus.attribute, lowercase=key is None))
         tokens, vocabulary = masked.str.split(), corpus.vocabularies.get(key)
         row = {"captioner": name, "captions": len(captions)}
         row |= {"different captions": captions.nunique()}
@@ -110,10 +110,10 @@ def annotator_agreement(directory: Path) -> pd.DataFrame:
     pairs = [votes[list(two)].dropna().to_numpy() for two in combinations(votes, 2)]
     pairs = np.concatenate([np.empty((0, 2), dtype=object), *pairs])
     either, rows = pairs[np.isin(pairs, ["old", "young"]).all(axis=1)], []
-    for name, kept in (("old or young", either), ("old, young or none", pairs)):
-        row = {"labels": name, "images with several annotators": several, "pairs": len(kept)}
-        row["agreement (%)"] = 100 * (kept[:, 0] == kept[:, 1]).mean() if len(kept) else None
-        row["Cohen's κ"] = cohen_kappa_score(*kept.T) if len(kept) else None
+    for name, part in (("old or young", either), ("old, young or none", pairs)):
+        row = {"labels": name, "images with several annotators": several, "pairs": len(part)}
+        row["agreement (%)"] = 100 * (part[:, 0] == part[:, 1]).mean() if len(part) else None
+        row["Cohen's κ"] = cohen_kappa_score(*part.T) if len(part) else None
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -132,8 +132,8 @@ def thinned(corpus: Corpus, depths: pd.Series, seed: int = 0) -> Corpus:
     """Each image keeps its first captions, as many as a depth drawn from `depths`."""
     drawn = np.random.default_rng(seed).choice(depths.to_numpy(), size=len(corpus.covered))
     depth = pd.Series(drawn, index=corpus.covered)
-    kept = corpus.human["caption_index"] < corpus.human["image_id"].map(depth)
-    return replace(corpus, human=corpus.human[kept].reset_index(drop=True), reload=None)
+    within = corpus.human["caption_index"] < corpus.human["image_id"].map(depth)
+    return replace(corpus, human=corpus.human[within].reset_index(drop=True), reload=None)
 
 
 def thinning(corpus: Corpus, seeds: Sequence[int] = PAPER_SEEDS) -> pd.DataFrame:
@@ -144,8 +144,8 @@ def thinning(corpus: Corpus, seeds: Sequence[int] = PAPER_SEEDS) -> pd.DataFrame
     """
     full, depths = complete_only(corpus)
     thin = thinned(full, depths)
-    human = [runs(each, seeds=seeds, sides=["human"]).frame for each in (full, thin)]
-    five, fewer = (each.pivot_table("score", "seed", "captioner") for each in human)
+    human = [runs(images, seeds=seeds, sides=["human"]).frame for images in (full, thin)]
+    five, fewer = (frame.pivot_table("score", "seed", "captioner") for frame in human)
     table = pd.DataFrame({"classifier": "linear", "five": five.mean(), "thinned": fewer.mean()})
     apart, rho = fewer - five, shared(corpus.attribute.ratio)
     ends = [estimate(apart[name], rho).interval() for name in table.index]

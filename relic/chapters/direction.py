@@ -45,18 +45,18 @@ NEUTRAL_WORDS |= {"hers": "theirs", "him": "them"}
 Words = tuple[frozenset[str], frozenset[str]]  # that name class 0, that name class 1
 
 
-def words_of(about: Attribute) -> Words | None:
+def words_of(attribute: Attribute) -> Words | None:
     """Words that name class 0 and class 1; None for an attribute without such words (race)."""
-    shipped = about.name in known_attributes()  # whatever an audit masks, these words name a class
-    words = load_attribute(about.name).class_words if shipped else about.class_words
-    known = set(about.classes) <= set(words)
-    return tuple(words[name] for name in about.classes) if known else None
+    shipped = attribute.name in known_attributes()  # their words name a class, whatever is masked
+    words = (load_attribute(attribute.name) if shipped else attribute).class_words
+    complete = set(attribute.classes) <= set(words)
+    return tuple(words[name] for name in attribute.classes) if complete else None
 
 
-def _needed_words(about: Attribute) -> Words:
-    if words_of(about) is None:
-        raise RelicError(f"no words name a class of {about.name}", expected="gender or age")
-    return words_of(about)
+def _needed_words(attribute: Attribute) -> Words:
+    if words_of(attribute) is None:
+        raise RelicError(f"no words name a class of {attribute.name}", expected="gender or age")
+    return words_of(attribute)
 
 
 def named_class(caption: str, words: Words, tokens_by: str = TREEBANK) -> int:
@@ -67,7 +67,7 @@ def named_class(caption: str, words: Words, tokens_by: str = TREEBANK) -> int:
     [0, 1, 2, -1]
     """
     tokens = tokenizer(tokens_by)(caption.lower())
-    first, second = (not own.isdisjoint(tokens) for own in words)
+    first, second = (not of_class.isdisjoint(tokens) for of_class in words)
     return BOTH if first and second else 0 if first else 1 if second else NONE
 
 
@@ -94,13 +94,13 @@ class Captions:
     def named(self, name: str) -> np.ndarray:
         """What the captions of a set name: a row an image, a column a caption."""
         words, kind = _needed_words(self.corpus.attribute), self.corpus.attribute.tokenizer
-        each = [[named_class(c, words, kind) for c in texts] for texts in self.sets[name]]
-        return np.column_stack(each)
+        columns = [[named_class(c, words, kind) for c in texts] for texts in self.sets[name]]
+        return np.column_stack(columns)
 
     def described(self, rows: list[tuple], columns: list[str], draws: int) -> pd.DataFrame:
         """A table, with what every row rests on."""
-        about = {"attribute": self.corpus.attribute.name, "corpus": self.corpus.name}
-        return pd.DataFrame(rows, columns=columns).assign(**about, draws=draws)
+        source = {"attribute": self.corpus.attribute.name, "corpus": self.corpus.name}
+        return pd.DataFrame(rows, columns=columns).assign(**source, draws=draws)
 
 
 def gather(corpus: Corpus) -> Captions:
@@ -129,13 +129,13 @@ def naming(captions: Captions, draws: int) -> pd.DataFrame:
         named = captions.named(name)
         right = named == labels[:, None]
         outcomes = (right, np.isin(named, (0, 1)) & ~right, named == BOTH, named == NONE)
-        table = np.stack([each.mean(axis=1) for each in outcomes], axis=1)  # a row an image
-        shares = {k: _shares(table[kept], weights[:, kept]) for k, kept in of_label.items()}
+        table = np.stack([outcome.mean(axis=1) for outcome in outcomes], axis=1)  # a row an image
+        shares = {k: _shares(table[at], weights[:, at]) for k, at in of_label.items()}
         shares["gap"] = shares[one] - shares[zero]
         for label, drawn in shares.items():
             n = int(of_label.get(label, of_label["all"]).sum())
-            for outcome, each in zip(OUTCOMES, drawn.T, strict=True):
-                rows.append((name, label, outcome, *interval(each), n, len(texts)))
+            for outcome, share in zip(OUTCOMES, drawn.T, strict=True):
+                rows.append((name, label, outcome, *interval(share), n, len(texts)))
     columns = ["captioner", "label", "outcome", "value", "low", "high", "n", "captions an image"]
     return captions.described(rows, columns, draws)
 
@@ -156,33 +156,33 @@ def amplification(captions: Captions, draws: int, fewest: int = FEWEST) -> dict[
     """
     human = np.array([object_table(texts) for texts in captions.sets[HUMAN]])
     images = human.max(axis=0).sum(axis=0).astype(int)
-    kept = images >= fewest
-    if not kept.any():
+    enough = images >= fewest
+    if not enough.any():
         raise RelicError(f"no object in {fewest} images", expected="a smaller `fewest`")
-    human = np.ascontiguousarray(human[..., kept])  # sums of float32 depend on the layout
+    human = np.ascontiguousarray(human[..., enough])  # sums of float32 depend on the layout
     everyone, weights = human.mean(axis=0), image_draws(len(captions.classes), draws).astype(float)
-    others = [np.delete(human, own, axis=0).mean(axis=0) for own in range(len(human))]
+    others = [np.delete(human, one, axis=0).mean(axis=0) for one in range(len(human))]
     leaning = human_leaning(captions.classes, everyone)
-    objects = list(zip(np.array(object_names())[kept], leaning, images[kept], strict=True))
+    objects = list(zip(np.array(object_names())[enough], leaning, images[enough], strict=True))
     words, means, singles = words_of(captions.corpus.attribute), [], []
     for name, texts in captions.sets.items():
-        said = [object_table(column)[:, kept] for column in texts]
+        said = [object_table(column)[:, enough] for column in texts]
         rate = float(np.mean([table.sum(axis=1).mean() for table in said]))
         human_made = name in (HUMAN, SILENT)  # not compared with itself
         truths = others[: len(said)] if human_made else [everyone]
         compared = {"A→T": said, EQUAL_RATES: list(map(_at_rate, said, truths))}
         compared |= {"T→A": captions.named(name).T} if words else {}
-        for direction, each in compared.items():
-            push = objects_to_attribute if direction == "T→A" else attribute_to_objects
-            pairs = zip(truths, each, strict=True)
-            pushed = [push(captions.classes, *pair, weights) for pair in pairs]
+        for direction, named in compared.items():
+            amplified = objects_to_attribute if direction == "T→A" else attribute_to_objects
+            pairs = zip(truths, named, strict=True)
+            pushed = [amplified(captions.classes, *pair, weights) for pair in pairs]
             values = 100 * np.mean(pushed, axis=0)
             mean = pd.DataFrame(values).mean(axis=1)  # over the objects that have a value
             counted = int(np.isfinite(values[0]).sum())
             means.append((name, direction, *interval(mean), counted, rate))
             if not human_made and direction != EQUAL_RATES:
                 pairs = zip(objects, values.T, strict=True)
-                singles += [(name, direction, *about, *interval(one)) for about, one in pairs]
+                singles += [(name, direction, *item, *interval(push)) for item, push in pairs]
     columns = ["captioner", "direction", "value", "low", "high", "objects", "objects a caption"]
     single = ["captioner", "direction", "object", "leaning", "images", "value", "low", "high"]
     table = captions.described(means, columns, draws).assign(n=len(captions.classes))
@@ -248,11 +248,11 @@ def _gap(weights: np.ndarray, classes: np.ndarray, rates: np.ndarray) -> np.ndar
     """P(t | class 1) - P(t | class 0)."""
     shares = []
     for value in (1, 0):
-        own = classes == value
-        if not own.any():
+        of_class = classes == value
+        if not of_class.any():
             raise RelicError(f"no image of class {value}", expected="images of both classes")
-        part = weights[:, own]
-        shares.append(part @ rates[own] / part.sum(axis=1, keepdims=True))
+        part = weights[:, of_class]
+        shares.append(part @ rates[of_class] / part.sum(axis=1, keepdims=True))
     return shares[0] - shares[1]
 
 

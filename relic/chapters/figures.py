@@ -21,9 +21,9 @@ PALETTE = "#0173b2 #c87f00 #029e73 #c46fb4 #d55e00 #a9713f #c2477f #808080 #7f74
 
 def captioner_looks(captioners) -> dict[str, dict]:
     """The same colour and marker for the same captioner in every figure; humans are black."""
-    known = dict.fromkeys([*display_names().values(), *captioners])
-    pairs = zip(PALETTE * 9, MARKERS * 9, strict=False)
-    looks = {name: {"color": c, "marker": m} for name, (c, m) in zip(known, pairs, strict=False)}
+    names = dict.fromkeys([*display_names().values(), *captioners])
+    looks = zip(names, PALETTE * 9, MARKERS * 9, strict=False)
+    looks = {name: {"color": colour, "marker": marker} for name, colour, marker in looks}
     people = {"color": HUMAN_COLOUR, "marker": "o"}
     return {name: people if name.startswith("Human") else looks[name] for name in captioners}
 
@@ -64,9 +64,9 @@ def forest(
     for kind, shift, look in zip(kinds, shifts, looks, strict=True):
         part = table[table[series] == kind] if series else table
         if beside:
-            own = papers[papers[series] == kind]
-            at = own[row].map(rows).astype(float) + shift
-            _printed(axes, at, own[value], color=look["color"], alpha=0.5)
+            printed = papers[papers[series] == kind]
+            at = printed[row].map(rows).astype(float) + shift
+            _printed(axes, at, printed[value], color=look["color"], alpha=0.5)
         at = part[row].map(rows).astype(float) + shift  # text, were there no rows
         axes.hlines(at, part["low"], part["high"], color=look["color"], lw=1.6)
         mark = {"mfc": look["color"] if kind == kinds[0] else "white", "label": str(kind) or "ours"}
@@ -89,10 +89,9 @@ def forest(
 def _look(which: int | str) -> dict:
     """Colour and marker of a series by its place, of a classifier the same in every figure."""
     if isinstance(which, str):
-        known = [at for at, name in enumerate(CLASSIFIERS) if which.startswith(name)]
-        which = (
-            known[0] + len(CLASSIFIERS) * (" " in which.removesuffix(" (MiniLM)")) if known else 9
-        )
+        places = [at for at, name in enumerate(CLASSIFIERS) if which.startswith(name)]
+        second = " " in which.removesuffix(" (MiniLM)")  # not as it is run by default
+        which = places[0] + len(CLASSIFIERS) * second if places else 9
     return {"color": PALETTE[which % 10], "marker": MARKERS[which % 7]}
 
 
@@ -151,16 +150,16 @@ def by_paper(
             bars = {"fmt": "none", "ecolor": colour, "elinewidth": 1}
             axes.errorbar(part[value], at, xerr=part["spread"], **bars)
             full = ~part[hollow] if hollow else part[value].notna()
-            for kept, fill in ((full, colour), (~full, "white")):
+            for marks, fill in ((full, colour), (~full, "white")):
                 look = {"color": colour, "mfc": fill, "ms": 4}
-                axes.plot(part[value][kept], at[kept], marker, **look, label=PAPERS[source])
+                axes.plot(part[value][marks], at[marks], marker, **look, label=PAPERS[source])
         axes.axvline(0, color="grey", lw=1)
         axes.set_yticks(range(len(names)), names, fontsize=9)
         axes.set_title(f"{column}, {row}", fontsize=10)
     panels[0, 0].invert_yaxis()
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    known = (handles[::2], labels[::2])  # each mark once
-    figure.legend(*known, loc="upper center", ncols=3, columnspacing=1, handletextpad=0.1)
+    once = (handles[::2], labels[::2])  # each mark has two
+    figure.legend(*once, loc="upper center", ncols=3, columnspacing=1, handletextpad=0.1)
     figure.supxlabel(xlabel, fontsize=10)
     figure.tight_layout(rect=(0, 0, 1, 0.96))
     return panels[0, 0]

@@ -70,8 +70,7 @@ def join_words(texts: Sequence[str], values: Sequence[float]) -> tuple[list[str]
     >>> join_words(["[CLS]", "snow", "##board", "<", "unk", ">", "[SEP]"], [0, 1, 2, 3, 4, 5, 0])
     (['snowboard', '<unk>'], [3.0, 12.0])
     """
-    words: list[str] = []
-    sums: list[float] = []
+    words, sums = [], []
     for text, value in zip(texts, values, strict=True):
         if text in ("[CLS]", "[SEP]"):  # the same in the baseline, so exactly zero
             continue

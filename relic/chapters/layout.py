@@ -81,12 +81,11 @@ def judged(
 ) -> pd.DataFrame:
     """One claim on each table: the verdict, and the estimate (`value`) that it rests on."""
     rows = pd.DataFrame([{by: name} | vars(judge(lic)) for name, lic in tables.items()])
-    several = ["surely"] if rows["captioners"].max() > 1 else []
+    columns = [by, "verdict", *(["surely"] if rows["captioners"].max() > 1 else [])]
+    columns += [value, "low", "high", "rests on", "seeds", HEADS["n_test"]]
     rows["surely"] = rows["surely"].astype(str) + " of " + rows["captioners"].astype(str)
     rows = headed(worded(rows)).rename(columns={"difference": value, "whose": "rests on"})
-    return rows[
-        [by, "verdict", *several, value, "low", "high", "rests on", "seeds", HEADS["n_test"]]
-    ]
+    return rows[columns]
 
 
 def mean_of_folds(lic: pd.DataFrame) -> Estimate:

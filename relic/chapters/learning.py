@@ -64,7 +64,7 @@ def measure(
     `learned_classes`. `together`: one classifier learns all captions of a side, not one each.
     """
     true, rows = usable_labels(corpus, Reading("model", captioner), "paired", 0, 0), []
-    about = {"corpus": corpus.name, "attribute": corpus.attribute.name, "captioner": captioner}
+    names = {"corpus": corpus.name, "attribute": corpus.attribute.name, "captioner": captioner}
     for seed, size in product(seeds, sizes):
         classes = learned_classes(true, labels, seed)
         train, test = (classes.loc[side] for side in split(classes, "paired", seed))
@@ -72,9 +72,9 @@ def measure(
         train = train[train.groupby(train).cumcount() < half]
         counts = {"seed": seed, "n_train": len(train), "n_test": len(test)}
         for side, captions in read.items():
-            learners = [captions] if together else [[each] for each in captions]
-            means = pd.DataFrame([_scores(each, train, test) for each in learners]).mean()
-            rows.append(about | counts | {"side": side, **means})
+            learners = [captions] if together else [[series] for series in captions]
+            means = pd.DataFrame([_scores(sets, train, test) for sets in learners]).mean()
+            rows.append(names | counts | {"side": side, **means})
     return pd.DataFrame(rows).assign(caption_index=0, **LINEAR)
 
 
@@ -83,10 +83,10 @@ def _scores(captions: list[pd.Series], train: pd.Series, test: pd.Series) -> pd.
 
     `train`, `test`: classes by image id. Each of a test image's captions is scored.
     """
-    learned, rows = pd.concat([each.loc[train.index] for each in captions]), []
+    learned, rows = pd.concat([series.loc[train.index] for series in captions]), []
     model = Linear().fit(learned, np.tile(train, len(captions)), seed=0)
-    for each in captions:
-        p, y = expit(model.logits(each.loc[test.index])), test.to_numpy()
+    for series in captions:
+        p, y = expit(model.logits(series.loc[test.index])), test.to_numpy()
         rows.append({"score": lic_score(p, y), "auc": auc(p, y), "log_loss": log_loss(p, y)})
     return pd.DataFrame(rows).mean()
 
@@ -97,7 +97,7 @@ def lic_of(
     """The lic table of these texts, with `words_model`, `words_data`: mean tokens of what is read."""
     table = lic_table(measure(corpus, captioner, read, seeds, labels=labels)).drop(columns="human")
     for side, column in (("model", "words_model"), ("human", "words_data")):
-        table[column] = np.mean([each.str.count(" ").mean() + 1 for each in read[side]])
+        table[column] = np.mean([series.str.count(" ").mean() + 1 for series in read[side]])
     return table
 
 
@@ -193,9 +193,9 @@ def complete_only(corpus: Corpus) -> tuple[Corpus, pd.Series]:
     """The corpus on images of complete sources, and the depths of all others."""
     by_source = corpus.human.groupby("source")["image_id"].agg(lambda ids: ids.value_counts().min())
     complete = by_source.index[by_source == HUMAN_CAPTIONS]
-    kept = corpus.human["source"].isin(complete)
-    others = corpus.depth.drop(corpus.human.loc[kept, "image_id"].unique(), errors="ignore")
-    return replace(corpus, human=corpus.human[kept].reset_index(drop=True), reload=None), others
+    human = corpus.human[corpus.human["source"].isin(complete)].reset_index(drop=True)
+    others = corpus.depth.drop(human["image_id"].unique(), errors="ignore")
+    return replace(corpus, human=human, reload=None), others
 
 
 def curve(

@@ -14,25 +14,17 @@ from relic.measure.text import tokenize
 
 NOTHING, PERSON = "nothing", "person"  # phrases that name no object; the attribute's own class
 MASK = "objectword"
-
-
-@cache
-def _listed() -> dict[str, str]:
-    return yaml.safe_load(paths.OBJECTS.read_text(encoding="utf-8"))
-
-
-@cache
-def _phrases() -> dict[str, str]:
-    """From phrase to class, plurals included; of two that are alike the first listed counts."""
-    listed = [(p.strip(), name) for name, words in _listed().items() for p in str(words).split(",")]
-    plurals = {f"{phrase}{end}": name for end in ("es", "s") for phrase, name in reversed(listed)}
-    return plurals | dict(listed)  # what is listed beats another word's plural
+_WORDS = yaml.safe_load(paths.OBJECTS.read_text(encoding="utf-8"))  # of each class
+_LISTED = [(p.strip(), name) for name, words in _WORDS.items() for p in str(words).split(",")]
+# From phrase to class, plurals included; of two that are alike the first listed counts.
+PHRASES = {f"{phrase}{end}": name for end in ("es", "s") for phrase, name in reversed(_LISTED)}
+PHRASES |= dict(_LISTED)  # what is listed beats another word's plural
 
 
 @cache
 def object_names() -> tuple[str, ...]:
     """COCO's classes without `person`, in COCO's order."""
-    return tuple(name for name in _listed() if name not in (NOTHING, PERSON))
+    return tuple(name for name in _WORDS if name not in (NOTHING, PERSON))
 
 
 @cache
@@ -40,7 +32,7 @@ def _joined():
     """From tokens to tokens in which the words of a phrase are one; the longest phrase wins."""
     from nltk.tokenize import MWETokenizer  # seconds, which `relic --help` need not wait
 
-    return MWETokenizer([phrase.split() for phrase in _phrases()], separator=" ").tokenize
+    return MWETokenizer([phrase.split() for phrase in PHRASES], separator=" ").tokenize
 
 
 @lru_cache(maxsize=200_000)
@@ -50,7 +42,7 @@ def objects_in(caption: str) -> frozenset[str]:
     >>> sorted(objects_in("A man eats two hot dogs beside a dog on his surf board."))
     ['dog', 'hot dog', 'surfboard']
     """
-    named = map(_phrases().get, _joined()(tokenize(caption.lower())))
+    named = map(PHRASES.get, _joined()(tokenize(caption.lower())))
     return frozenset(named) - {NOTHING, PERSON, None}
 
 
@@ -61,12 +53,12 @@ def without_objects(caption: str, names: Collection[str]) -> str:
     'a genderword on a objectword with a dog'
     """
     phrases = _joined()(caption.split())
-    return " ".join(MASK if _phrases().get(each) in names else each for each in phrases)
+    return " ".join(MASK if PHRASES.get(phrase) in names else phrase for phrase in phrases)
 
 
 def object_table(captions: Iterable[str]) -> np.ndarray:
     """One row a caption, one column each of `object_names`: 1 where it is named."""
     from sklearn.preprocessing import MultiLabelBinarizer  # as above
 
-    made = MultiLabelBinarizer(classes=object_names())
-    return made.fit_transform([objects_in(caption) for caption in captions]).astype(np.float32)
+    table = MultiLabelBinarizer(classes=object_names())
+    return table.fit_transform([objects_in(caption) for caption in captions]).astype(np.float32)

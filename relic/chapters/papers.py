@@ -28,9 +28,9 @@ def ordered(frame: pd.DataFrame) -> pd.DataFrame:
 
 def record(file: Path = paths.BOOK / "images" / "published_lic.svg") -> None:
     """Draw the picture of the README, LIC of gender and race: the same bytes for the same numbers."""
-    kept = ordered(papers().query("attribute != 'age'"))
-    kept["spread"] = np.hypot(kept["std_model"], kept["std_data"])  # as if independent
-    axes = by_paper(kept, "classifier", "attribute", value="lic", xlabel="LIC, points")
+    printed = ordered(papers().query("attribute != 'age'"))
+    printed["spread"] = np.hypot(printed["std_model"], printed["std_data"])  # as if independent
+    axes = by_paper(printed, "classifier", "attribute", value="lic", xlabel="LIC, points")
     with plt.rc_context({**STYLE, "svg.fonttype": "path"}):
         axes.figure.savefig(file, format="svg", metadata={"Date": None})
     plt.close(axes.figure)
@@ -45,16 +45,15 @@ def printed_in(attribute: str, classifier: str) -> str:
 
 def protocol(corpus: AnyCorpus, classifier: str, seeds: list[int]) -> Runs:
     """LIC_M on the papers' splits, files and settings: of these seeds, or (none given) as recorded."""
-    asked = {"classifier": classifier, "split": "upstream", **SETTINGS.get(classifier, {})}
+    attribute, choices = corpus.attribute.name, {"classifier": classifier, "split": "upstream"}
+    choices |= SETTINGS.get(classifier, {})
 
-    def served(names: list[str], caption_set: str) -> Runs:
+    def served(names: list[str], **choices) -> Runs:
         if seeds:
-            given = {"seeds": seeds, "sides": ["model"], "caption_set": caption_set}
-            return runs(corpus, names, **given, **asked)
-        given = {"attribute": corpus.attribute.name, "side": "model", "caption_set": caption_set}
-        return recorded(captioner=names, **given, **asked)
+            return runs(corpus, names, seeds=seeds, sides=["model"], **choices)
+        return recorded(attribute=attribute, captioner=names, side="model", **choices)
 
-    if corpus.attribute.name != "gender" or classifier not in TH10:
-        return served(corpus.captioners, "standard")
+    if attribute != "gender" or classifier not in TH10:
+        return served(corpus.captioners, **choices)
     others = [name for name in corpus.captioners if name != "nic"]
-    return served(others, "standard") + served(["nic"], "th10")
+    return served(others, **choices) + served(["nic"], caption_set="th10", **choices)

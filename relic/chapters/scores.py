@@ -15,7 +15,7 @@ FLOOR = 25.0  # score of a classifier that knows nothing and says so
 SCORES = {"LIC": ("score", 1), "ΔAUC": ("auc", 1), "Δbits × 100": ("bits", 100)}  # unit: percent
 PARTS = ["lic_model", "lic_data", "lic"]
 NORMALISED = "normalised"
-RUNS = ["attribute", "classifier", "captioner"]  # what a row is about
+RUNS = ["attribute", "classifier", "captioner"]  # what a row is of
 
 
 def score_tables(runs) -> dict[str, pd.DataFrame]:
@@ -42,7 +42,7 @@ def all_scores(runs) -> pd.DataFrame:
 
 def marks_above(table: pd.DataFrame) -> list[str]:
     """Does each row's interval lie above 0 (✓), below it (✗) or neither (?)?"""
-    return [SYMBOLS[judge(each, above=0.0)] for each in table.itertuples(index=False)]
+    return [SYMBOLS[judge(row, above=0.0)] for row in table.itertuples(index=False)]
 
 
 def normalised(lic: pd.DataFrame) -> pd.DataFrame:

@@ -28,10 +28,10 @@ NINE, CONTROL = "papers' nine", "never sees the image"
 
 def group(captioner: str) -> str:
     """What a captioner, by name, is compared as: one of the nine, or by what it learned from."""
-    about = next((a for a in registry().values() if a["name"] == captioner), {"images": ""})
-    if about.get("control"):
+    entry = next((e for e in registry().values() if e["name"] == captioner), {"images": ""})
+    if entry.get("control"):
         return CONTROL
-    return about.get("trained_on", "not stated") if "images" in about else NINE
+    return entry.get("trained_on", "not stated") if "images" in entry else NINE
 
 
 def ahead(lic: pd.DataFrame, first: str, second: str = NINE) -> Estimate:
@@ -54,14 +54,14 @@ def board(served: dict[str, Runs]) -> pd.DataFrame:
     `served`: runs by image set, of one attribute; names and accuracy are of the gender images.
     """
     parts = []
-    for images, each in served.items():
-        lic = lic_table(each)
-        table, spread, scores = intervals(lic), estimates(lic), all_scores(each)
+    for images, runs in served.items():
+        lic = lic_table(runs)
+        table, spread, scores = intervals(lic), estimates(lic), all_scores(runs)
         table["detectable"] = [spread[name].detectable() for name in table["captioner"]]
         table = table.join(scores.filter(regex="ΔAUC|Δbits"))
         parts.append(table.assign(images=images).sort_values("lic", ascending=False))
     table = pd.concat(parts, ignore_index=True)
-    years = {about["name"]: str(about.get("year", "")) for about in registry().values()}
+    years = {entry["name"]: str(entry.get("year", "")) for entry in registry().values()}
     table["year"] = table["captioner"].map(years).fillna("")
     table["group"] = table["captioner"].map(group)
     by, named = ["corpus", "captioner"], misnamed()
@@ -93,9 +93,9 @@ def record() -> None:
             parts["accuracy"].append(scores.loc[scores["metric"].isin(METRICS), ACCURACY])
             served[images] = recorded(**where, classifier="linear", seed=list(PAPER_SEEDS))
         keys = corpus.captioners if attribute == "gender" else list(captioners_of(images))
-        about = ["classifier", "seen"]  # the same in every row
-        parts["length"].append(length_matched(corpus, keys).drop(columns=about))
-        parts["objects"].append(objects_masked(corpus, keys, objects=[]).drop(columns=about))
+        same = ["classifier", "seen"]  # in every row
+        parts["length"].append(length_matched(corpus, keys).drop(columns=same))
+        parts["objects"].append(objects_masked(corpus, keys, objects=[]).drop(columns=same))
     for part, tables in parts.items():
         write_record(RECORD, part, pd.concat(tables, ignore_index=True))
     table, file = board(served), home(RECORD) / "leaderboard.md"

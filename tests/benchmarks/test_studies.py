@@ -110,8 +110,8 @@ def test_settings_change_one_factor_at_a_time():
 
 
 def test_classifiers_are_wanted_with_their_first_recipe():
-    found = bias.wanted(corpora=1, classifier="lstm")
-    assert [(s.classifier, s.recipe, s.gain, s.images) for s in found] == [
+    settings = bias.wanted(corpora=1, classifier="lstm")
+    assert [(s.classifier, s.recipe, s.gain, s.images) for s in settings] == [
         ("lstm", "upstream", gain, calibration.CLASSIFIER_IMAGES)
         for gain in calibration.SETTING_GAINS
     ]
@@ -121,8 +121,8 @@ def test_classifiers_are_wanted_with_their_first_recipe():
 
 def test_the_score_rises_with_confidence_alone(page):
     """Predictions stay; what is right is right with more confidence, so both sides score more."""
-    found = bias.measure(*calibration.BASE._replace(images=300, corpus_seed=1), fresh=300)
-    table = page["bias_table"](found, ["score"]).set_index("score")
+    rows = bias.measure(*calibration.BASE._replace(images=300, corpus_seed=1), fresh=300)
+    table = page["bias_table"](rows, ["score"]).set_index("score")
     unsure_to_sure = table.loc[list(calibration.SHARPNESS)]
     assert unsure_to_sure["bias of LIC_M"].is_monotonic_increasing
     assert unsure_to_sure["bias of LIC_D"].is_monotonic_increasing

@@ -45,8 +45,8 @@ def scores(corpus):
 @needs_java
 def test_scores_equal_those_of_pycocoevalcap_called_directly(corpus, scores):
     captions, humans = corpus.captions("planted_some"), accuracy.references_of(corpus)
-    told = {i: [{"caption": text} for text in humans[i]] for i in captions.index}
-    gts = PTBTokenizer().tokenize(told)
+    captioned = {i: [{"caption": text} for text in humans[i]] for i in captions.index}
+    gts = PTBTokenizer().tokenize(captioned)
     res = PTBTokenizer().tokenize({i: [{"caption": text}] for i, text in captions.items()})
     theirs = {
         "BLEU-4": Bleu(4).compute_score(gts, res, verbose=0)[0][3],
@@ -72,11 +72,11 @@ def test_every_score_lies_inside_its_interval_and_names_its_n(scores):
 def test_odd_captions_do_not_shift_the_others():
     odd = ("", "A line\nbreak\r\u2028 here.", "<script>alert(1)</script> & co", "...")
     texts = ("a dog", *odd, "x")
-    found = accuracy.tokenized(texts, PTB)
-    assert found["a dog"] == "a dog"
-    assert found[""] == found["..."] == ""
-    assert found["A line\nbreak\r\u2028 here."] == "a line break here"
-    assert found["x"] == "x"
+    tokens = accuracy.tokenized(texts, PTB)
+    assert tokens["a dog"] == "a dog"
+    assert tokens[""] == tokens["..."] == ""
+    assert tokens["A line\nbreak\r\u2028 here."] == "a line break here"
+    assert tokens["x"] == "x"
 
 
 @needs_java
@@ -114,10 +114,10 @@ def test_a_short_caption_is_punished():
 
 def test_without_java_meteor_is_left_out_and_the_tokenizer_is_named(corpus, monkeypatch):
     monkeypatch.setattr(accuracy, "java_problem", lambda: "no Java found")
-    found = accuracy.accuracy(corpus, draws=20)
-    assert set(found["metric"]) == {"BLEU-4", "CIDEr", "ROUGE-L", CHARACTER_BLEU, RAW_CIDER}
-    assert set(found.loc[found["metric"].isin(METRICS), "tokenizer"]) == {FALLBACK}
-    assert "METEOR" not in set(found["metric"])
+    scores = accuracy.accuracy(corpus, draws=20)
+    assert set(scores["metric"]) == {"BLEU-4", "CIDEr", "ROUGE-L", CHARACTER_BLEU, RAW_CIDER}
+    assert set(scores.loc[scores["metric"].isin(METRICS), "tokenizer"]) == {FALLBACK}
+    assert "METEOR" not in set(scores["metric"])
 
 
 def test_java_is_missing_where_the_path_is_empty(monkeypatch, tmp_path):

@@ -42,8 +42,8 @@ def made(captions: list[tuple], *, of: str = "logit", **run) -> dict:
             | {"reference": {0: score, 1: score + 0.1}.get(i, np.nan)}
             | {"seconds": 1.0, "commit": "abc"}
         )
-    about = {"corpus": "COCO captions", "attribute": "gender", "captioner": "nic_plus"}
-    return {Run(**({"classifier": "lstm"} | about | run)): pd.DataFrame(rows)}
+    fields = {"corpus": "COCO captions", "attribute": "gender", "captioner": "nic_plus"}
+    return {Run(**({"classifier": "lstm"} | fields | run)): pd.DataFrame(rows)}
 
 
 FOUR = [
@@ -135,11 +135,16 @@ def test_examples_are_the_surest_image_and_the_one_most_apart_in_everyones_words
     other = [(1, 0.8, "red", [1.0]), (0, 0.9, "a dog", [0.0, 2.0]), *said[2:]]
     both = {"of": "probability"}
     done = made(said, **both) | made(other, captioner="nic", **both) | made(said, seed=5, **both)
-    found = examples(done)
-    assert found["caption"].tolist() == ["red dog", "red", "blue dog", "a dog"]
-    assert found["captioner"].tolist() == ["nic_plus", "nic"] * 2
-    assert found["attributions"].tolist() == ["0.600 0.800", "1.000", "-0.600 0.800", "0.000 1.000"]
-    assert "image_id" not in found
+    quoted = examples(done)
+    assert quoted["caption"].tolist() == ["red dog", "red", "blue dog", "a dog"]
+    assert quoted["captioner"].tolist() == ["nic_plus", "nic"] * 2
+    assert quoted["attributions"].tolist() == [
+        "0.600 0.800",
+        "1.000",
+        "-0.600 0.800",
+        "0.000 1.000",
+    ]
+    assert "image_id" not in quoted
 
 
 def test_recording_replaces_a_run_and_keeps_the_others(tmp_path, monkeypatch):
@@ -195,13 +200,13 @@ def test_recorded_files_hold_single_words_and_numbers_only():
 def test_without_captions_recorded_runs_are_served_and_others_are_an_error(trained):
     corpus = RecordedCorpus(load_attribute("gender"))
     pair = ["nic_plus", "nic_equalizer"]
-    found, listed, quoted = attributions(corpus, pair, "lstm", [0])
-    assert sorted(zip(found["captioner"], found["of"], strict=True)) == [
+    table, listed, quoted = attributions(corpus, pair, "lstm", [0])
+    assert sorted(zip(table["captioner"], table["of"], strict=True)) == [
         (name, of) for name in sorted(pair) for of in ("logit", "probability")
     ]
-    assert set(found["source"]) == {"recorded"}
-    assert set(found["size"]) == {0}  # not the small run of another classifier
-    assert set(listed["key"]) == set(quoted["key"]) == set(found["key"])
+    assert set(table["source"]) == {"recorded"}
+    assert set(table["size"]) == {0}  # not the small run of another classifier
+    assert set(listed["key"]) == set(quoted["key"]) == set(table["key"])
     with pytest.raises(RelicError, match=r"not recorded.* seed 7"):
         attributions(corpus, pair, "lstm", [0, 7])
 
@@ -212,9 +217,9 @@ def test_a_synthetic_page_rests_on_its_own_runs(trained, monkeypatch, tmp_path):
     monkeypatch.setattr(module, "CHECKED", 0)
     corpus = planted_corpus("gender", images=300)
     pair = ["planted_none", "planted_lot"]
-    found, listed, quoted = attributions(corpus, pair, "lstm", [0])
+    table, listed, quoted = attributions(corpus, pair, "lstm", [0])
     assert quoted["captioner"].tolist() == pair * 2
-    assert set(found["source"]) == {"own"}
+    assert set(table["source"]) == {"own"}
     assert [run.captioner for run in trained] == pair
     assert set(listed["key"]) == {run.key for run in trained}
 
@@ -222,8 +227,8 @@ def test_a_synthetic_page_rests_on_its_own_runs(trained, monkeypatch, tmp_path):
 def test_with_the_real_captions_the_recorded_runs_are_the_same(real_data, trained):
     """Their fingerprints match, so nothing is trained."""
     corpus = load_corpus("gender", "real")
-    found, *_ = attributions(corpus, ["nic_plus", "nic_equalizer"], "lstm", [0])
-    assert set(found["source"]) == {"recorded"}
+    table, *_ = attributions(corpus, ["nic_plus", "nic_equalizer"], "lstm", [0])
+    assert set(table["source"]) == {"recorded"}
     assert trained == []
 
 
@@ -256,8 +261,8 @@ def test_directions_and_strengths_can_be_read_without_colour():
 
 
 def test_a_card_has_labels_probability_and_score():
-    told = "NIC+ true Male · predicted Female (0.74, wrong) · attribution Male (−1.75)"
-    assert told in as_read(card())
+    labelled = "NIC+ true Male · predicted Female (0.74, wrong) · attribution Male (−1.75)"
+    assert labelled in as_read(card())
     assert "predicted Male (0.90) ·" in as_read(card(p=0.1))
 
 

@@ -53,10 +53,10 @@ def test_both_directions_equal_the_equation_written_out():
     classes, truth = rng.integers(0, 2, 200), (rng.random((200, 5)) < 0.3).astype(float)
     truth[:, 0] = classes * truth[:, 0]
     said, named = (rng.random((200, 5)) < 0.4).astype(float), rng.integers(0, 2, 200).astype(float)
-    found = attribute_to_objects(classes, truth, said, np.ones((1, 200))).mean()
-    assert found == pytest.approx(plain(classes, truth, said, True))
-    found = objects_to_attribute(classes, truth, named, np.ones((1, 200))).mean()
-    assert found == pytest.approx(plain(classes, truth, named, False))
+    ours = attribute_to_objects(classes, truth, said, np.ones((1, 200))).mean()
+    assert ours == pytest.approx(plain(classes, truth, said, True))
+    ours = objects_to_attribute(classes, truth, named, np.ones((1, 200))).mean()
+    assert ours == pytest.approx(plain(classes, truth, named, False))
 
 
 def test_silence_is_no_merit():

@@ -20,8 +20,8 @@ def found_rows(lic: list[float], std: float = 1.0, **options) -> pd.DataFrame:
         f"std_{n}": std for n in calibration.SPLITS
     }
     each |= {"lead_10": lic, "lead_std_10": std}
-    about = {"size": "race", "ratio": "race", "gain": 0.0, "true_lic": 0.0}
-    return pd.DataFrame(about | {"corpus_seed": range(len(lic))} | each | options)
+    fields = {"size": "race", "ratio": "race", "gain": 0.0, "true_lic": 0.0}
+    return pd.DataFrame(fields | {"corpus_seed": range(len(lic))} | each | options)
 
 
 def test_coverage_by_hand():
@@ -117,10 +117,10 @@ def test_a_wordy_captioner_says_more_of_the_same_and_others_stay_as_they_were():
 def test_a_wordy_captioner_without_gain_has_lic_as_written_and_hardly_at_the_same_length(page):
     recorded = read_table("calibration", "grid").query("score == 'plain' and sentences == 3")
     part = page["at_base"](recorded, *calibration.LENGTH, "length").query("gain == 0")
-    found = page["bias_table"](part, ["length"]).set_index("length")
-    assert found["true LIC"].eq(0).all()
-    assert found.loc[learning.AS_WRITTEN, "low"] > 2
-    assert found.loc[learning.SAME, "high"] < 1
+    table = page["bias_table"](part, ["length"]).set_index("length")
+    assert table["true LIC"].eq(0).all()
+    assert table.loc[learning.AS_WRITTEN, "low"] > 2
+    assert table.loc[learning.SAME, "high"] < 1
 
 
 # The grid of biases
@@ -137,11 +137,11 @@ def test_bias_by_hand(page):
     """Estimates 1, −1, 2, 0 around a truth of 2: bias −1.5, s = 1.29099."""
     rows = pd.DataFrame([row(lic, true_lic=2.0) for lic in (1.0, -1.0, 2.0, 0.0)])
     rows = rows.assign(true_model=32.0, lic_model=rows["lic"] + 31, lic_data=31.0)
-    found = page["bias_table"](rows, ["gain"]).iloc[0]
-    assert (found["corpora"], found["bias"]) == (4, pytest.approx(-1.5))
-    assert found["high"] - found["bias"] == pytest.approx(T3 * 1.29099 / 2, abs=1e-4)
-    assert found["bias of LIC_M"] == pytest.approx(-0.5)  # 31.5 of 32
-    assert found["bias of LIC_D"] == pytest.approx(1.0)
+    bias = page["bias_table"](rows, ["gain"]).iloc[0]
+    assert (bias["corpora"], bias["bias"]) == (4, pytest.approx(-1.5))
+    assert bias["high"] - bias["bias"] == pytest.approx(T3 * 1.29099 / 2, abs=1e-4)
+    assert bias["bias of LIC_M"] == pytest.approx(-0.5)  # 31.5 of 32
+    assert bias["bias of LIC_D"] == pytest.approx(1.0)
 
 
 def test_a_factor_is_changed_with_the_base_elsewhere_and_two_gains(page):

@@ -48,11 +48,11 @@ def table(corpus):
 
 @pytest.mark.parametrize("attribute", ["gender", "age"])
 def test_class_words_are_masked_words_of_one_class(attribute):
-    about, (first, second) = load_attribute(attribute), words_of(load_attribute(attribute))
+    loaded, (first, second) = load_attribute(attribute), words_of(load_attribute(attribute))
     assert not first & second
-    assert first | second <= about.masked_words
+    assert first | second <= loaded.masked_words
     if attribute == "gender":
-        assert first | second == about.masked_words
+        assert first | second == loaded.masked_words
         assert "he" in first
         assert "pregnant" in second
 
@@ -89,11 +89,12 @@ def test_an_always_neutral_captioner_is_never_wrong_and_never_right(table):
 
 
 def test_intervals_hold_the_value(table):
-    told = table.dropna(subset="value")
-    assert (told["low"] <= told["value"]).all()
-    assert (told["value"] <= told["high"]).all()
+    valued = table.dropna(subset="value")
+    assert (valued["low"] <= valued["value"]).all()
+    assert (valued["value"] <= valued["high"]).all()
     assert (
-        told.loc[("SAT", "Female", "wrong"), "high"] > told.loc[("SAT", "Female", "wrong"), "low"]
+        valued.loc[("SAT", "Female", "wrong"), "high"]
+        > valued.loc[("SAT", "Female", "wrong"), "low"]
     )
 
 
@@ -109,12 +110,12 @@ def test_planted_gains_show_in_objects():
     tables = direction.measure(
         relic.load_corpus("gender", "embedded", images=4000), draws=100, fewest=50
     )
-    found = tables["amplification"].set_index(["captioner", "direction"])
+    table = tables["amplification"].set_index(["captioner", "direction"])
     for way in ("A→T", "A→T, equal rates"):
-        assert found.loc[("Strong amplifier (gain 1.5)", way), "low"] > 0
-        assert found.loc[("Reducer (gain −1)", way), "high"] < 0
-        assert abs(found.loc[(HUMAN, way), "value"]) < 0.1
-    assert np.isnan(found.loc[(SILENT, "T→A"), "value"])
+        assert table.loc[("Strong amplifier (gain 1.5)", way), "low"] > 0
+        assert table.loc[("Reducer (gain −1)", way), "high"] < 0
+        assert abs(table.loc[(HUMAN, way), "value"]) < 0.1
+    assert np.isnan(table.loc[(SILENT, "T→A"), "value"])
 
 
 def test_too_few_objects_is_an_error(corpus):
@@ -149,9 +150,9 @@ def test_the_record_is_of_the_real_captions(real_data):
     corpus = relic.load_corpus("gender", "real")
     captions = direction.gather(corpus)
     words = words_of(load_attribute("gender"))
-    told = [named_class(text, words) for text in captions.sets["NIC+"][0]]
+    classes = [named_class(text, words) for text in captions.sets["NIC+"][0]]
     women = captions.classes == 1
-    share = 100 * (np.array(told)[women] == 0).mean()
+    share = 100 * (np.array(classes)[women] == 0).mean()
     known = read_table("direction", "gender_naming").set_index(["captioner", "label", "outcome"])
     assert known.loc[("NIC+", "Female", "wrong"), "value"] == pytest.approx(share, abs=1e-3)
 

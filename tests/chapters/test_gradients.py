@@ -82,20 +82,20 @@ def test_the_probability_is_attributed_in_the_same_proportions_when_words_just_a
 
 def test_rows_are_in_the_order_of_the_captions_and_equal_ones_are_equal(by_hand):
     captions = ["dog", "a cat", "dog", "cat a dog"]
-    found = attribute(by_hand, captions)
-    assert [" ".join(words) for words in found["words"]] == captions
-    assert found["attributions"][0] == found["attributions"][2]
+    rows = attribute(by_hand, captions)
+    assert [" ".join(words) for words in rows["words"]] == captions
+    assert rows["attributions"][0] == rows["attributions"][2]
 
 
 @pytest.mark.parametrize("of", ["logit", "probability"])
 def test_attributions_of_the_lstm_are_complete(lstm, of):
-    found = attribute(lstm, CAPTIONS, of)
-    sums = found["attributions"].map(sum)
-    assert np.allclose(sums, found["output"] - found["baseline"], atol=1e-4)
-    assert np.allclose(found["delta"], sums - (found["output"] - found["baseline"]), atol=1e-9)
+    rows = attribute(lstm, CAPTIONS, of)
+    sums = rows["attributions"].map(sum)
+    assert np.allclose(sums, rows["output"] - rows["baseline"], atol=1e-4)
+    assert np.allclose(rows["delta"], sums - (rows["output"] - rows["baseline"]), atol=1e-9)
     logits = lstm.logits(CAPTIONS)
     expected = logits if of == "logit" else 1 / (1 + np.exp(-logits))
-    assert np.allclose(found["output"], expected, atol=1e-5)
+    assert np.allclose(rows["output"], expected, atol=1e-5)
 
 
 def test_words_that_training_never_saw_get_nothing(lstm):

@@ -88,11 +88,11 @@ def test_the_mean_of_folds_is_as_wide_as_its_captioners():
     model = [("sat", 0, 50.0), ("sat", 1, 52.0), ("oscar", 0, 60.0), ("oscar", 1, 56.0)]
     rows = [run("model", score, fold, name) for name, fold, score in model]
     rows += [run("human", 40.0, fold, name) for name, fold, _ in model]
-    found = layout.mean_of_folds(relic.lic_table(made(*rows)))  # LIC 10, 12 and 20, 16
+    overall = layout.mean_of_folds(relic.lic_table(made(*rows)))  # LIC 10, 12 and 20, 16
     factor = np.sqrt(1 / 2 + RHO)
-    assert found.mean == 14.5
-    assert found.error == pytest.approx(factor * (np.sqrt(2) + np.sqrt(8)) / 2)
-    assert (found.df, found.n) == (1, 2)
+    assert overall.mean == 14.5
+    assert overall.error == pytest.approx(factor * (np.sqrt(2) + np.sqrt(8)) / 2)
+    assert (overall.df, overall.n) == (1, 2)
 
 
 def test_human_captions_under_three_vocabularies(executed):
@@ -105,20 +105,20 @@ def test_human_captions_under_three_vocabularies(executed):
 
 def test_ours_stands_beside_each_paper():
     ours = pd.DataFrame({"captioner": ["NIC", "mine"], "lic": [1.0, 2.0], "low": 0.0, "high": 3.0})
-    found = layout.beside_papers(ours, relic.papers("gender"))
-    assert found["captioner"].tolist() == ["NIC"]
-    assert found["Hirota et al. 2022, lstm"].tolist() == [3.7]
+    table = layout.beside_papers(ours, relic.papers("gender"))
+    assert table["captioner"].tolist() == ["NIC"]
+    assert table["Hirota et al. 2022, lstm"].tolist() == [3.7]
 
 
 def test_published_leads_of_the_equalizer():
     verdicts = layout.worded(relic.judge_all(relic.spreadsheet("race")).query("claim == '4'"))
-    found = verdicts.iloc[0]
-    assert (found["difference"], found["low"], found["high"]) == pytest.approx(
+    row = verdicts.iloc[0]
+    assert (row["difference"], row["low"], row["high"]) == pytest.approx(
         (0.50, -1.67, 2.67), abs=0.006
     )
-    assert found["verdict"] == "? undecided"
+    assert row["verdict"] == "? undecided"
 
 
 def test_seeds_are_names_and_test_captions_whole():
-    found = layout.headed(pd.DataFrame({"seed": [1234], "lic": [1.5], "n_test": [233.8]}))
-    assert found.iloc[0].tolist() == ["1234", 1.5, 234]
+    table = layout.headed(pd.DataFrame({"seed": [1234], "lic": [1.5], "n_test": [233.8]}))
+    assert table.iloc[0].tolist() == ["1234", 1.5, 234]

@@ -24,25 +24,25 @@ def corpus():
 
 def test_a_fit_on_rows_is_the_linear_classifier(corpus):
     read = learning.texts(corpus, "planted_some")
-    found = learning.measure(corpus, "planted_some", read, seeds=[12]).set_index("side")
+    table = learning.measure(corpus, "planted_some", read, seeds=[12]).set_index("side")
     runs = [train(corpus, "planted_some", seed=12)]
     runs += [
         train(corpus, "planted_some", seed=12, side="human", caption_index=k) for k in range(5)
     ]
     for name in ("score", "auc", "log_loss"):
-        assert found.loc["model", name] == pytest.approx(runs[0].scores[name], abs=1e-6)
+        assert table.loc["model", name] == pytest.approx(runs[0].scores[name], abs=1e-6)
         human = np.mean([each.scores[name] for each in runs[1:]])
-        assert found.loc["human", name] == pytest.approx(human, abs=1e-6)
+        assert table.loc["human", name] == pytest.approx(human, abs=1e-6)
 
 
 def test_smaller_training_sets_lie_in_larger_ones_and_are_balanced(corpus):
-    found = learning.measure(
+    table = learning.measure(
         corpus, "planted_some", learning.texts(corpus, "planted_some"), [0], sizes=(200, 300, 1)
     )
-    sizes = found.groupby("side")["n_train"].apply(list)["model"]
+    sizes = table.groupby("side")["n_train"].apply(list)["model"]
     assert sizes[:2] == [200, 300]
     assert sizes[2] > 300
-    assert found["n_test"].nunique() == 1
+    assert table["n_test"].nunique() == 1
 
 
 def test_captions_are_cut_where_the_shorter_ends():
@@ -61,9 +61,9 @@ def test_a_phrase_becomes_one_mask_and_other_objects_stay():
 
 
 def test_masking_objects_changes_texts_and_keeps_the_rest(corpus):
-    found = learning.objects_masked(corpus, ["planted_some"], [0], objects=["dog"])
-    assert found["masked"].tolist() == [learning.NOTHING, learning.OBJECTS, "dog"]
-    plain = found.set_index("masked")["lic"]
+    table = learning.objects_masked(corpus, ["planted_some"], [0], objects=["dog"])
+    assert table["masked"].tolist() == [learning.NOTHING, learning.OBJECTS, "dog"]
+    plain = table.set_index("masked")["lic"]
     read = learning.texts(corpus, "planted_some")
     rows = learning.measure(corpus, "planted_some", read, [0]).set_index("side")["score"]
     assert plain[learning.NOTHING] == pytest.approx(rows["model"] - rows["human"])
@@ -75,8 +75,8 @@ def test_the_most_telling_object_comes_first(corpus):
     human = pd.DataFrame({"image_id": ids, "caption_index": 0, "caption": said, "source": "hand"})
     from dataclasses import replace
 
-    told = learning.telling_objects(replace(corpus, human=human), 2)
-    assert set(told) == {"dog", "cat"}
+    objects = learning.telling_objects(replace(corpus, human=human), 2)
+    assert set(objects) == {"dog", "cat"}
 
 
 def _lic(value) -> pd.DataFrame:
@@ -98,13 +98,13 @@ def test_a_curve_of_a_form_is_extrapolated_exactly_by_that_form(executed):
 
 def test_more_training_images_are_a_curve_by_captioner_and_score(corpus):
     read = learning.texts(corpus, "planted_some")
-    found = learning.measure(corpus, "planted_some", read, [0, 12], sizes=(200, 1))
-    found = found.assign(images="all", captions=1)
+    runs = learning.measure(corpus, "planted_some", read, [0, 12], sizes=(200, 1))
+    runs = runs.assign(images="all", captions=1)
     for of in ("score", "auc", "bits"):
-        table = learning.by_size(found, of)
+        table = learning.by_size(runs, of)
         assert table.groupby("n_train").size().tolist() == [2, 2]
         assert (table["lic"] == table["lic_model"] - table["lic_data"]).all()
-    means = learning.mean_curve(learning.by_size(found))
+    means = learning.mean_curve(learning.by_size(runs))
     assert means["difference"].tolist() == pytest.approx(
         (means["generated"] - means["human"]).tolist()
     )
@@ -138,9 +138,9 @@ def test_proper_scores_stand_beside_lic_in_percent():
 def test_normalised_lic_is_the_ratio_of_means_where_a_split_alone_is_wild():
     lic = pd.DataFrame({"attribute": "race", "classifier": "x", "seen": "all", "captioner": "one",
                         "lic_data": [25.1, 34.9], "lic": [3.0, 3.0]})  # fmt: skip
-    found = scores.normalised(lic)[scores.NORMALISED]
-    assert found.mean() == pytest.approx(60)  # 3 / 5
-    assert found.iloc[0] - 60 == pytest.approx(60 - found.iloc[1])
+    shares = scores.normalised(lic)[scores.NORMALISED]
+    assert shares.mean() == pytest.approx(60)  # 3 / 5
+    assert shares.iloc[0] - 60 == pytest.approx(60 - shares.iloc[1])
 
 
 def test_the_page_takes_what_is_recorded_or_says_that_captions_are_missing(executed, monkeypatch):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from relic.chapters.objects import _phrases, object_names, object_table, objects_in
+from relic.chapters.objects import PHRASES, object_names, object_table, objects_in
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_no_word_stands_for_two_classes():
     )
     words = [w.strip() for line in lists.values() for w in str(line).split(",")]
     assert len(words) == len(set(words))
-    assert all(len(phrase.split()) <= 3 for phrase in _phrases())
+    assert all(len(phrase.split()) <= 3 for phrase in PHRASES)
 
 
 def test_a_table_has_a_row_a_caption():

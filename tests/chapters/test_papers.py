@@ -80,9 +80,9 @@ def test_the_figure_fills_what_lies_beyond(side_by_side):
 
 
 def test_turk_truncates_but_for_three_cells(side_by_side):
-    found = side_by_side["seeds"].set_index(CELL)
-    assert (found["truncated"].sum(), len(found)) == (69, 72)
-    off = found[~found["truncated"] & ~found["rounded"]]
+    table = side_by_side["seeds"].set_index(CELL)
+    assert (table["truncated"].sum(), len(table)) == (69, 72)
+    off = table[~table["truncated"] & ~table["rounded"]]
     pre = off.loc[("gender", "bert-pre", "NIC+Equalizer", "LIC_D")]
     # 40.02 + 40.74 + 41.63 + 41.25 + 41.25 + 39.10 + 41.55 + 41.23 + 40.13 + 40.55 = 407.45
     assert (pre["printed"], round(pre["of seeds"], 3), pre["largest seed"]) == (42.9, 40.745, 41.63)

@@ -28,15 +28,15 @@ def lic(**by_captioner) -> pd.DataFrame:
 
 def test_groups():
     names = ("NIC", "OFA-large", "Knight", "GPT-2, no image", "LLaVA, long prompt", "mine")
-    found = [since.group(name) for name in names]
-    assert found == [since.NINE, "COCO", "COCO texts only", since.CONTROL, "instruction data", "not stated"]  # fmt: skip
+    groups = [since.group(name) for name in names]
+    assert groups == [since.NINE, "COCO", "COCO texts only", since.CONTROL, "instruction data", "not stated"]  # fmt: skip
 
 
 def test_a_group_is_compared_split_by_split():
     table = lic(NIC=[1, 2, 3], SAT=[3, 4, 5], PureT=[1, 1, 1])
-    found = since.ahead(table, "COCO")  # means of the nine 2, 3, 4: differences −1, −2, −3
-    assert found.mean == pytest.approx(-2)
-    assert found.error == pytest.approx(np.sqrt(1 / 3 + RHO))
+    lead = since.ahead(table, "COCO")  # means of the nine 2, 3, 4: differences −1, −2, −3
+    assert lead.mean == pytest.approx(-2)
+    assert lead.error == pytest.approx(np.sqrt(1 / 3 + RHO))
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_an_audit_of_a_file_is_the_chapters_row(served, real_data, tmp_path, mon
     from relic.auditing.audit import audit
 
     monkeypatch.setenv(paths.RUNS_SETTING, str(tmp_path))
-    found = audit(
+    audited = audit(
         str(real_data / "captioners/ofa_large.json"),
         labels=str(real_data / "bias_data/Show-Attend-Tell/gender_val_sat_cap_mw_entries.pkl"),
         human=str(real_data / "coco/captions_karpathy_test.json"),
@@ -150,7 +150,7 @@ def test_an_audit_of_a_file_is_the_chapters_row(served, real_data, tmp_path, mon
         chance=False,
         progress=False,
     )
-    (row,) = found.results
+    (row,) = audited.results
     lic = relic.lic_table(served["Karpathy test"]).assign(ratio=422 / 872)
     table = relic.intervals(lic).set_index("captioner")
     ours = table.loc["OFA-large"]

@@ -51,8 +51,8 @@ def see_objects(
     out, labels = Path(out), list(clip_labels) or sorted(object_names())
     settings = {"models": models, "clip_labels": labels, "threshold": threshold}
     done = _begun(out, settings | {"agreement": agreement})
-    files, known = {image_id(file): Path(file) for file in images}, {row[0] for row in done}
-    todo = [i for i in files if i not in known]
+    files, done_ids = {image_id(file): Path(file) for file in images}, {row[0] for row in done}
+    todo = [i for i in files if i not in done_ids]
     options = {
         "resnet": {"top_k": 1000, "function_to_apply": "softmax"},
         "clip": {"candidate_labels": labels, "hypothesis_template": "a photo of a {}"},
@@ -64,13 +64,13 @@ def see_objects(
         for i in todo[start : start + BATCH]:
             picture = _open(files[i])
             rows = [
-                (i, found["label"].split(",")[0].replace("_", " "), found["score"], name)
+                (i, guess["label"].split(",")[0].replace("_", " "), guess["score"], name)
                 for name, see in seers.items()
-                for found in see(picture)
+                for guess in see(picture)
             ]
             seen = surest(pd.DataFrame(rows, columns=COLUMNS), threshold, by="source")
-            kept = seen[agreed(seen, encoder, agreement)] if len(seers) > 1 else seen
-            done += list(kept.itertuples(index=False, name=None)) or [(i, None, 0.0, NOTHING)]
+            seen = seen[agreed(seen, encoder, agreement)] if len(seers) > 1 else seen
+            done += list(seen.itertuples(index=False, name=None)) or [(i, None, 0.0, NOTHING)]
         write_whole(out, pd.DataFrame(done, columns=COLUMNS).to_csv(index=False))
     return pd.DataFrame(done, columns=COLUMNS)
 
@@ -122,8 +122,8 @@ def _begun(out: Path, settings: dict) -> list[tuple]:
     if not out.exists():
         write_whole(beside, json.dumps(settings, indent=1) + "\n")
         return []
-    kept = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
-    other = ", ".join(key for key in settings if kept.get(key) != settings[key])
+    begun = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
+    other = ", ".join(key for key in settings if begun.get(key) != settings[key])
     if other:
         raise RelicError(
             f"{out} was begun with other settings: {other}",

@@ -191,8 +191,8 @@ class WordVectors:
         """The mean of each text's word vectors, at length 1; NaN where no word is known."""
         rows, unknown = [], np.nan * next(iter(self.vectors.values()))
         for text in texts:
-            known = [self.vectors[t] for t in tokenize(text.lower()) if t in self.vectors]
-            mean = np.mean(known or [unknown], axis=0)
+            vectors = [self.vectors[t] for t in tokenize(text.lower()) if t in self.vectors]
+            mean = np.mean(vectors or [unknown], axis=0)
             rows.append(mean / (np.linalg.norm(mean) or np.nan))
         return np.array(rows)
 
@@ -202,13 +202,13 @@ class WordVectors:
         It stands where GN-GloVe cannot be had; it is not GN-GloVe, and is named for what it is.
         """
         pairs = [pair.split() for pair in PAIRS.split(", ")]
-        known = [(a, b) for a, b in pairs if a in self.vectors and b in self.vectors]
-        if not known:
+        pairs = [(a, b) for a, b in pairs if a in self.vectors and b in self.vectors]
+        if not pairs:
             raise RelicError(f"{self.name} holds no gender pair", expected="e.g. woman and man")
-        differences = np.array([self.vectors[a] - self.vectors[b] for a, b in known])
+        differences = np.array([self.vectors[a] - self.vectors[b] for a, b in pairs])
         direction = np.linalg.svd(differences, full_matrices=False)[2][0]
-        kept = {word: v - (v @ direction) * direction for word, v in self.vectors.items()}
-        return WordVectors(self.name + DEBIASED, kept)
+        debiased = {word: v - (v @ direction) * direction for word, v in self.vectors.items()}
+        return WordVectors(self.name + DEBIASED, debiased)
 
 
 def word_file(name: str) -> Path:
@@ -241,10 +241,8 @@ def read_vectors(file: Path, texts: Iterable[str]) -> dict[str, np.ndarray]:
         if len({len(vector) for vector in vectors.values()}) > 1:
             raise ValueError("vectors of several lengths")
     except (ValueError, EOFError, OSError) as error:
-        raise RelicError(
-            f"{file} cannot be read: {error}",
-            expected="word vectors: text, word2vec or fastText .bin, wink's JSON",
-        ) from error
+        expected = "word vectors: text, word2vec or fastText .bin, wink's JSON"
+        raise RelicError(f"{file} cannot be read: {error}", expected=expected) from error
     if not vectors:
         raise RelicError(f"{file} has none of the {len(wanted)} words asked for")
     return vectors
@@ -302,20 +300,20 @@ def remembered(model, texts: Iterable[str], dtype: str) -> np.ndarray:
         with closing(sqlite3.connect(file, timeout=60)) as database:
             database.execute("CREATE TABLE IF NOT EXISTS texts (key BLOB PRIMARY KEY, row BLOB)")
             find = "SELECT row FROM texts WHERE key = ?"
-            known = {t: row for t, h in hashes.items() for (row,) in database.execute(find, (h,))}
-            new = sorted(hashes.keys() - known, key=lambda text: (len(text), text))  # less padding
+            rows = {t: row for t, h in hashes.items() for (row,) in database.execute(find, (h,))}
+            new = sorted(hashes.keys() - rows, key=lambda text: (len(text), text))  # less padding
             parts = [new[i : i + PART] for i in range(0, len(new), PART)]
             for part in tqdm(parts, desc=file.stem[:40], disable=len(parts) < 2, leave=False):
-                rows = np.asarray(model.compute(part), dtype=dtype)
-                known |= {text: row.tobytes() for text, row in zip(part, rows, strict=True)}
-                kept = [(hashes[text], known[text]) for text in part]
+                computed = np.asarray(model.compute(part), dtype=dtype)
+                rows |= {text: row.tobytes() for text, row in zip(part, computed, strict=True)}
+                pairs = [(hashes[text], rows[text]) for text in part]
                 with database:  # all of them or none
-                    database.executemany("INSERT OR REPLACE INTO texts VALUES (?, ?)", kept)
+                    database.executemany("INSERT OR REPLACE INTO texts VALUES (?, ?)", pairs)
     except sqlite3.DatabaseError as error:
         mend = "remove it: what it held is computed again"
         raise RelicError(f"{file} cannot be read: {error}", mend=mend) from error
-    rows = np.frombuffer(b"".join(known[text] for text in texts), dtype=dtype)
-    return rows.reshape(len(texts), -1 if texts else 1)
+    joined = np.frombuffer(b"".join(rows[text] for text in texts), dtype=dtype)
+    return joined.reshape(len(texts), -1 if texts else 1)
 
 
 @cache

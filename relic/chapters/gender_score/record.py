@@ -34,15 +34,15 @@ def serve(
 ) -> pd.DataFrame:
     """The table `scores` (3), `objects` (4; `objects`: words) or `estimation` (5), by captioner."""
     if not corpus.synthetic:
-        known, words = read_table(RECORD, table), options.get("objects", [])
-        kind = known["prior"].str.split(" of ").str[0]  # whatever captions it was fitted on
-        rows = known[(kind == language_model) & (known["encoder"] == encoder)]
+        recorded, words = read_table(RECORD, table), options.get("objects", [])
+        kind = recorded["prior"].str.split(" of ").str[0]  # whatever captions it was fitted on
+        rows = recorded[(kind == language_model) & (recorded["encoder"] == encoder)]
         rows = rows[rows["object"].isin(words)] if words else rows
         complete = len(rows) and set(words) <= set(rows.get("object", []))
         if complete and threshold == score.THRESHOLD:
             return rows.reset_index(drop=True)
         asked = [language_model, encoder, f"threshold {threshold}", *words]
-        _need_captions(corpus, asked, known["prior"] + " and " + known["encoder"])
+        _need_captions(corpus, asked, recorded["prior"] + " and " + recorded["encoder"])
     return _computed(table, corpus, language_model, encoder, threshold, **options)
 
 
@@ -59,18 +59,18 @@ def serve_distances(corpus: AnyCorpus, embeddings: list[str] = ()) -> list[pd.Da
     return [both[both["model"].isin(names)], near[near["embedding"].isin(names)]]
 
 
-def _need_captions(corpus: AnyCorpus, asked: list[str], known: pd.Series) -> None:
+def _need_captions(corpus: AnyCorpus, asked: list[str], recorded: pd.Series) -> None:
     if not isinstance(corpus, Corpus):
         raise RelicError(
             f"not recorded, and the real captions are not here to compute it: {', '.join(asked)}",
-            expected=f"{'; '.join(known.unique())} (recorded), or corpus embedded",
+            expected=f"{'; '.join(recorded.unique())} (recorded), or corpus embedded",
             mend=GET,
         )
 
 
 def _computed(table: str, corpus: Corpus, *choice, **options) -> pd.DataFrame:
-    done = [study.table(table, *both, **options) for study, *both in _studies(corpus, *choice)]
-    return pd.concat(done, ignore_index=True)
+    parts = [study.table(table, *both, **options) for study, *both in _studies(corpus, *choice)]
+    return pd.concat(parts, ignore_index=True)
 
 
 @cache
@@ -109,7 +109,7 @@ def _captions() -> dict[str, pd.DataFrame]:
     choices = [(NGRAM, MINILM), (NGRAM, GLOVE), (NGRAM, GLOVE + DEBIASED), ("2-gram", MINILM)]
     corpus, used = load_corpus("gender"), {"scores": 4, "estimation": 4, "objects": 1}
     return {
-        name: pd.concat([_computed(name, corpus, *each, score.THRESHOLD) for each in choices[:n]])
+        name: pd.concat([_computed(name, corpus, *both, score.THRESHOLD) for both in choices[:n]])
         for name, n in used.items()
     }
 
@@ -182,8 +182,8 @@ def count_check(captions: pd.Series) -> pd.DataFrame:
         said = tokens[[word in words or not word for words in tokens]]
         plain = {person: sum(person in words for words in said) for person in ("man", "woman")}
         ours = score.cooccurrence(captions[said.index])
-        about = {"object": word or "any", "captions": len(said)}
-        rows.append({"counted": "the words man, woman", **about, **plain})
-        rows.append({"counted": "any gender word of our list", **about, **ours})
+        which = {"object": word or "any", "captions": len(said)}
+        rows.append({"counted": "the words man, woman", **which, **plain})
+        rows.append({"counted": "any gender word of our list", **which, **ours})
     table = pd.DataFrame(rows)
     return table.assign(to_m=score.ratio_to_men(table["man"], table["woman"]))

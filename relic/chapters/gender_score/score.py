@@ -9,7 +9,7 @@ similarity circular.
 
 import re
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 import numpy as np
 import pandas as pd
@@ -134,11 +134,11 @@ def surest(objects: pd.DataFrame, threshold: float, *, by: str) -> pd.DataFrame:
     Person and gender words are taken out of the labels: an object `man` would state what is asked.
     Objects below `threshold`, and labels of which nothing is left, do not count.
     """
-    kept = objects[objects["probability"] >= threshold]
-    kept = kept.assign(label=kept["label"].map(without_persons))
+    labels = objects[objects["probability"] >= threshold]
+    labels = labels.assign(label=labels["label"].map(without_persons))
     order = {"by": [by, "probability", "label"], "ascending": [True, False, True]}
-    kept = kept[kept["label"] != ""].sort_values(**order).drop_duplicates([by, "label"])
-    return kept.groupby(by).head(TOP)
+    labels = labels[labels["label"] != ""].sort_values(**order).drop_duplicates([by, "label"])
+    return labels.groupby(by).head(TOP)
 
 
 def contexts(objects: pd.DataFrame, *, threshold: float = THRESHOLD) -> pd.DataFrame:
@@ -162,8 +162,8 @@ def score_captions(captions: pd.Series, contexts: pd.DataFrame, prior, encoder) 
     seen, genders = contexts.loc[captions.index], texts.map(gender_of)
     forms = {"": texts}
     for person in PERSONS:
-        about = texts.map(lambda text, person=person: with_person(text, person))
-        forms[f"_{person}"] = about.where(genders.isin(PERSONS), "")
+        form = texts.map(partial(with_person, person=person))
+        forms[f"_{person}"] = form.where(genders.isin(PERSONS), "")
     every = np.array(list(forms.values()), dtype=object)  # a row a form
     some, seen_in = every != "", np.tile(seen["context"], (len(forms), 1))
     distinct, at = np.unique(every[some], return_inverse=True)

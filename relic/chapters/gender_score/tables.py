@@ -58,8 +58,8 @@ class Study:
             for captioner, scores in self.scores(prior, encoder).items()
             for method, row in TABLES[name](self, scores, **options)
         ]
-        about = {"corpus": self.name, "prior": prior.name, "encoder": encoder.name}
-        return pd.DataFrame(rows).assign(**about)
+        names = {"corpus": self.name, "prior": prior.name, "encoder": encoder.name}
+        return pd.DataFrame(rows).assign(**names)
 
 
 def lic_study(
@@ -69,11 +69,11 @@ def lic_study(
     seen = contexts(corpus.objects if corpus.synthetic else authors_objects(), threshold=threshold)
     keys = captioners or corpus.captioners
     captions = {corpus.display_names[key]: corpus.captions(key) for key in keys}
-    known = [set(corpus.covered), *(set(each.index) for each in captions.values())]
-    ids = sorted(set(seen.index).intersection(*known))
+    indices = (texts.index for texts in captions.values())
+    ids = sorted(set(corpus.covered).intersection(seen.index, *indices))
     if not ids:
         raise RelicError(f"{corpus.name}: no image with captions and objects")
-    captions = {captioner: each.loc[ids] for captioner, each in captions.items()}
+    captions = {captioner: texts.loc[ids] for captioner, texts in captions.items()}
     source = "images, objects of the authors' file by image id"
     source = "with objects" if corpus.synthetic else source
     name = f"{corpus.name}, {len(ids):,} {source}"
@@ -149,11 +149,11 @@ def _nearest_objects(near: pd.DataFrame) -> pd.DataFrame:
     """
     nearest, parts = near[list(PERSONS)].idxmax(axis=1), []
     for person in PERSONS:
-        own = near[nearest == person].rename(columns={person: "cosine"})
+        nearer = near[nearest == person].rename(columns={person: "cosine"})
         for order, second in (("images", "cosine"), ("cosine", "images")):
-            best = own.sort_values([order, second, "object"], ascending=[False, False, True])
-            about = {"gender": person, "order": order, "objects nearest": len(own)}
-            parts.append(best.assign(**about, rank=range(1, len(own) + 1)).head(5))
+            best = nearer.sort_values([order, second, "object"], ascending=[False, False, True])
+            which = {"gender": person, "order": order, "objects nearest": len(nearer)}
+            parts.append(best.assign(**which, rank=range(1, len(nearer) + 1)).head(5))
     return pd.concat(parts)
 
 
@@ -192,8 +192,8 @@ def object_rows(
         stated, guess = part["gender"], estimated(part)
         ways = ((COUNTED, stated, 1.0), (SCORE, stated, part["score"]), (ESTIMATED, guess, 1.0))
         for method, gender, weight in ways:
-            found = ratio((gender == "man") * weight, (gender == "woman") * weight)
-            yield method, {"object": word, **found, "captions": len(part)}
+            share = ratio((gender == "man") * weight, (gender == "woman") * weight)
+            yield method, {"object": word, **share, "captions": len(part)}
 
 
 def estimation_rows(study: Study, scores: pd.DataFrame) -> Iterator[tuple[str, dict]]:
@@ -210,9 +210,9 @@ def estimation_rows(study: Study, scores: pd.DataFrame) -> Iterator[tuple[str, d
         "similarity alone": (part["similarity_man"] > part["similarity_woman"]).mean(),
     }
     none = dict.fromkeys(shares, np.nan)
-    for method, gender, known in ((COUNTED, part["gender"], none), (ESTIMATED, guess, shares)):
+    for method, gender, extra in ((COUNTED, part["gender"], none), (ESTIMATED, guess, shares)):
         man, woman = gender == "man", gender == "woman"
-        row = {"man": man.sum(), "woman": woman.sum(), **ratio(man, woman), **known}
+        row = {"man": man.sum(), "woman": woman.sum(), **ratio(man, woman), **extra}
         yield method, row | {"captions": len(part)}
 
 

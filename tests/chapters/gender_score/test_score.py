@@ -98,8 +98,8 @@ def test_scores_and_estimation_by_hand(prior, encoder):
 
 
 def test_similarity_of_pairs(encoder):
-    found = similarity(encoder, ["a bike", "a cat"], ["bike", "bike"])
-    assert found.tolist() == pytest.approx([0.6, 0.0])
+    cosines = similarity(encoder, ["a bike", "a cat"], ["bike", "bike"])
+    assert cosines.tolist() == pytest.approx([0.6, 0.0])
     assert similarity(encoder, [], []).tolist() == []
 
 
@@ -130,10 +130,10 @@ OBJECTS = pd.DataFrame(
 
 def test_contexts_by_hand():
     """The three surest labels; no person, no gender word, nothing under 0.2, nothing twice."""
-    found = contexts(OBJECTS)
+    table = contexts(OBJECTS)
     texts = {1: "motor scooter dog helmet", 2: "hat", 5: "kite", 6: "ski"}
-    assert found["context"].to_dict() == texts
-    assert found["confidence"].to_dict() == pytest.approx({1: 0.5, 2: 0.2, 5: 0.8, 6: 0.4})
+    assert table["context"].to_dict() == texts
+    assert table["confidence"].to_dict() == pytest.approx({1: 0.5, 2: 0.2, 5: 0.8, 6: 0.4})
     assert contexts(OBJECTS, threshold=0)["context"].to_dict() == texts | {4: "vase"}
 
 

@@ -49,8 +49,8 @@ def study():
 def test_ratios_and_their_intervals():
     """Rows that are all alike have no spread; none at all have no ratio."""
     assert ratio([3, 3, 3], [1, 1, 1]) == {"to_m": 0.75, "low": 0.75, "high": 0.75}
-    found = ratio([1, 1, 0, 1], [0, 0, 1, 0])
-    assert found["low"] < found["to_m"] == 0.75 < found["high"] == 1
+    share = ratio([1, 1, 0, 1], [0, 0, 1, 0])
+    assert share["low"] < share["to_m"] == 0.75 < share["high"] == 1
     assert all(np.isnan(value) for value in ratio([], []).values())
 
 
@@ -65,10 +65,10 @@ def test_distances_by_hand():
 
 
 def test_nearest_objects_by_hand():
-    found = distances(LABELS, [VECTORS], "tiny")[1].set_index(["gender", "order"])
-    assert found.loc[[("man", "images")], "object"].tolist() == ["bat"]
-    assert found.loc[[("woman", "cosine")], "object"].tolist() == ["pan"]
-    assert found.loc[[("person", "images")], ["object", "rank", "images"]].values.tolist() == [
+    nearest = distances(LABELS, [VECTORS], "tiny")[1].set_index(["gender", "order"])
+    assert nearest.loc[[("man", "images")], "object"].tolist() == ["bat"]
+    assert nearest.loc[[("woman", "cosine")], "object"].tolist() == ["pan"]
+    assert nearest.loc[[("person", "images")], ["object", "rank", "images"]].values.tolist() == [
         ["cup", 1, 1]
     ]
     with pytest.raises(RelicError, match="no object labels"):
