@@ -9,6 +9,7 @@ NOTEBOOKS = ROOT / "notebooks"  # notebook sources, committed without outputs
 PARAMS = ROOT / "params"  # profiles: overrides of notebook parameters
 BOOK = ROOT / "book"  # sources of the book: Markdown, configuration, style
 BUILD = BOOK / "_build"  # everything a build makes; deleting it loses no source
+PROFILES = BUILD / "profiles"  # executed notebooks and their records, by profile
 HTML = BUILD / "html"  # the published book
 STAGE = BUILD / "stage"  # sources and executed notebooks, as Jupyter Book reads them
 PDF = BUILD / "relic.pdf"  # the book, printed
@@ -30,11 +31,6 @@ RUNS_SETTING = "RELIC_RUNS"  # environment variable that names the store of runs
 DATA_SETTING = "RELIC_DATA"  # environment variable that names the directory of real captions
 WORKERS_SETTING = "RELIC_WORKERS"  # environment variable: processes that train
 EXTRAS_SETTING = "RELIC_EXTRAS"  # environment variable that names the directory of optional models
-
-
-def profile_build(profile: str) -> Path:
-    """Directory of a profile's executed notebooks and their records."""
-    return BUILD / "profiles" / profile
 
 
 def _set(setting: str) -> Path | None:

@@ -256,7 +256,7 @@ def main() -> None:
     rng, rows = random.Random(given.seed), []
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
-        files = example_files("gender", 400, "embedded", place / "files")
+        files = example_files("gender", 400, "embedded")
         for fault in given.faults:
             at = place / fault
             at.mkdir()

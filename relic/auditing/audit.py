@@ -15,7 +15,7 @@ from relic import provenance
 from relic.auditing import details, report
 from relic.auditing.inputs import Audited, Inputs, audited
 from relic.auditing.measure import MARKS, Choices, measure, plan
-from relic.data.attribute import Attribute, known_attributes
+from relic.data.attribute import SHIPPED, Attribute
 from relic.data.corpus import is_text
 from relic.errors import RelicError
 from relic.measure.runs import Store
@@ -102,7 +102,7 @@ def read(
     """The files, joined for each attribute; of all that COCO is labelled with, those that can be."""
     wanted = [attribute] if isinstance(attribute, str) and attribute else list(attribute)
     every = not wanted and not inputs.labels
-    wanted = wanted or (known_attributes() if every else ["gender"])
+    wanted = wanted or (SHIPPED if every else ["gender"])
     reads, left_out = [], {}
     for name in map(str, wanted):
         try:

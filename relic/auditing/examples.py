@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from relic import paths
-from relic.data.attribute import known_attributes
+from relic.data.attribute import SHIPPED
 from relic.data.corpus import Corpus
 from relic.data.load import corpus_choice, data_directory
 from relic.data.planted import planted_corpus
@@ -52,20 +52,19 @@ def export(
     return [directory / name for name in texts]
 
 
-def example_files(
-    attribute: str, images: int, corpus: str = "auto", directory: str | Path = ""
-) -> dict:
+def example_files(attribute: str, images: int, corpus: str = "auto") -> dict:
     """Arguments of an audit, for want of files of one's own.
 
     The tutorial's real files where they are and gender is asked; else the embedded corpus, exported
-    to a directory, by default one that goes away with this process.
+    to a directory that goes away with this process.
     """
-    if corpus_choice(corpus) == "real" and attribute == "gender" and tutorial_files():
-        return tutorial_files()
-    planted = planted_corpus(attribute, images=images)
-    place = Path(directory or tempfile.mkdtemp(prefix="relic-example-"))
-    if not directory:
-        atexit.register(shutil.rmtree, place, ignore_errors=True)
+    if corpus_choice(corpus) == "real" and attribute == "gender":
+        tutorial = tutorial_files()
+        needed = [*tutorial["captions"].values(), tutorial["labels"], tutorial["human"]]
+        if all(map(Path.is_file, needed)):
+            return tutorial
+    planted, place = planted_corpus(attribute, images=images), Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
     export(planted, place)
     names = planted.display_names
     captions = [f"{names[key]}={place / f'{key}.json'}" for key in planted.captioners]
@@ -74,12 +73,10 @@ def example_files(
 
 
 def tutorial_files() -> dict:
-    """The same for the tutorial's audit under RELIC_DATA; empty where a file is missing."""
+    """The same for the tutorial's audit: files under RELIC_DATA, which may be missing."""
     place = data_directory()
-    if not all((place / file).is_file() for file in (*CAPTIONERS.values(), LABELS, HUMAN)):
-        return {}
-    captions = [f"{name}={place / file}" for name, file in CAPTIONERS.items()]
-    return {"captions": captions, "labels": str(place / LABELS), "human": str(place / HUMAN)}
+    captions = {name: place / file for name, file in CAPTIONERS.items()}
+    return {"captions": captions, "labels": place / LABELS, "human": place / HUMAN}
 
 
 def scale() -> pd.DataFrame:
@@ -87,7 +84,7 @@ def scale() -> pd.DataFrame:
     from relic.judge.lic import intervals, lic_table
     from relic.records.serve import recorded
 
-    by_attribute = [recorded(attribute=name, classifier="linear") for name in known_attributes()]
+    by_attribute = [recorded(attribute=name, classifier="linear") for name in SHIPPED]
     table = pd.concat(intervals(lic_table(runs)) for runs in by_attribute)
     columns = ["attribute", "captioner", "lic_model", "lic_data", "lic", "low", "high"]
     return table.rename(columns={"seeds": "n_seeds"})[[*columns, "n_seeds", "n_test"]].round(4)
@@ -102,12 +99,6 @@ def record() -> None:
     from relic.records.tables import write_record
 
     scale().to_csv(paths.SCALE, index=False)
-    if not tutorial_files():
-        raise RelicError(
-            "not all files of the tutorial's audit are there",
-            expected=", ".join((*CAPTIONERS.values(), LABELS, HUMAN)),
-            mend="relic data check DIR tells what is missing",
-        )
     rows, measured = [], audit(**tutorial_files(), with_accuracy=False)
     for row in measured.parts[0].tables["lic"].to_dict("records"):
         unseen = row.pop("unseen")

@@ -14,7 +14,7 @@ import pandas as pd
 from relic import paths
 from relic.auditing import readers
 from relic.auditing.tables import Table, shortened
-from relic.data.attribute import Attribute, known_attributes, load_attribute
+from relic.data.attribute import SHIPPED, Attribute, load_attribute
 from relic.data.corpus import HUMAN_CAPTIONS, Corpus
 from relic.data.load import GET, data_directory, human_captions, labels_of
 from relic.errors import RelicError
@@ -207,7 +207,7 @@ def _labels_and_human(inputs: Inputs, attribute: Attribute) -> dict[str, Table]:
         tables[HUMAN] = readers.read_human(inputs.human)
     if inputs.labels:
         return tables
-    if not inputs.data or attribute.name not in known_attributes():
+    if not inputs.data or attribute.name not in SHIPPED:
         raise RelicError(
             f"no labels of {attribute.name}",
             expected="--labels FILE, or RELIC_DATA (or --data) with COCO's gender, race and age",
@@ -231,7 +231,7 @@ def attribute_of(inputs: Inputs) -> Attribute:
     name = inputs.attribute
     words = readers.read_words(inputs.masked_words) if inputs.masked_words else None
     also = frozenset(word for each in inputs.also_mask for word in each.lower().split())
-    if name in known_attributes() or name.endswith((".yml", ".yaml")):
+    if name in SHIPPED or name.endswith((".yml", ".yaml")):
         attribute = readers.with_classes(load_attribute(name), inputs.classes)
         if words is not None:
             attribute = attribute.model_copy(update={"masked_words": words, "class_words": {}})
@@ -239,7 +239,7 @@ def attribute_of(inputs: Inputs) -> Attribute:
     if not inputs.classes or words is None:
         raise RelicError(
             f"unknown attribute {name!r}",
-            expected=f"{', '.join(known_attributes())}, a YAML file, or --classes and --masked-words",
+            expected=f"{', '.join(SHIPPED)}, a YAML file, or --classes and --masked-words",
             mend=f"--attribute {name} --classes A,B --masked-words words.txt; without such words, a YAML file",
         )
     token = "".join(c for c in name.lower() if c.isalnum()) + "word"

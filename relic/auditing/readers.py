@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from relic.auditing.tables import AGAIN, SHOWN, Table, is_clean, read_table, read_values, shortened
-from relic.data.attribute import Attribute, known_attributes, load_attribute
+from relic.data.attribute import SHIPPED, Attribute, load_attribute
 from relic.data.corpus import PADDING, UNKNOWN, is_text
 from relic.errors import RelicError
 from relic.numbers import count
@@ -195,9 +195,7 @@ def _unknown(table: Table, others: Counter, attribute: Attribute) -> RelicError:
     first, second = attribute.classes
     words = sum(n for text, n in others.items() if len(text.split()) > 3)
     read = {text.casefold() for text in others}
-    whose = [
-        n for n in known_attributes() if {c.casefold() for c in load_attribute(n).classes} <= read
-    ]
+    whose = [n for n in SHIPPED if {c.casefold() for c in load_attribute(n).classes} <= read]
     if whose:
         mend = f"these are classes of {whose[0]}: --attribute {whose[0]}"
     elif words > others.total() / 2:
@@ -219,7 +217,7 @@ def _listed(counts: Counter, most: int = 8) -> str:
 
 def _column(table: Table, what: str, *choices: tuple[str, ...]) -> str:
     """The column that is meant, by the first names that fit any; else what the file looks like."""
-    attributes = [load_attribute(name) for name in known_attributes()]
+    attributes = [load_attribute(name) for name in SHIPPED]
     labels = (*CLASSES, *(word for a in attributes for word in (a.name, a.field)))
     roles = {LISTS: HUMAN_INSTEAD, GENERATED: CAPTIONS_INSTEAD, labels: LABELS_INSTEAD}
     looks = [hint for names, hint in roles.items() if table.matching(names)]

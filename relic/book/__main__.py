@@ -53,7 +53,7 @@ def build(chosen) -> int:
     if chosen.workers > 1:  # two kernels with two threads each would slow each other down
         os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ["RELIC_PROFILE"] = chosen.profile
-    directory = paths.profile_build(chosen.profile)
+    directory = paths.PROFILES / chosen.profile
     directory.mkdir(parents=True, exist_ok=True)
     with (paths.BUILD / "lock").open("w") as lock:
         try:  # two builds would overwrite each other's state; the system frees a dead one's lock

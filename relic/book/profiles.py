@@ -49,16 +49,12 @@ def notebooks(directory: Path = paths.NOTEBOOKS) -> Parameters:
 
 
 def load_profile(
-    profile: str,
-    available: Parameters,
-    sets: list[str] = (),
-    only: list[str] = (),
-    directory: Path = paths.PARAMS,
+    profile: str, available: Parameters, sets: list[str] = (), only: list[str] = ()
 ) -> Parameters:
     """Notebook name -> its complete parameters under a profile and `--set`."""
     values = {name: dict(defaults) for name, defaults in available.items()}
     chosen = {_chosen(name, available) for name in only} or set(available)
-    for source, overrides in [_read(directory / f"{profile}.yml"), *map(_setting, sets)]:
+    for source, overrides in [_read(paths.PARAMS / f"{profile}.yml"), *map(_setting, sets)]:
         # what is for one notebook comes last, wherever it stands in the file
         for key, value in sorted(overrides.items(), key=lambda item: isinstance(item[1], dict)):
             one = key in available and isinstance(value, dict)

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from relic.chapters.objects import object_names, object_table
-from relic.data.attribute import Attribute, known_attributes, load_attribute
+from relic.data.attribute import SHIPPED, Attribute, load_attribute
 from relic.data.corpus import Corpus
 from relic.data.load import load_corpus
 from relic.errors import RelicError
@@ -47,7 +47,7 @@ Words = tuple[frozenset[str], frozenset[str]]  # that name class 0, that name cl
 
 def words_of(attribute: Attribute) -> Words | None:
     """Words that name class 0 and class 1; None for an attribute without such words (race)."""
-    shipped = attribute.name in known_attributes()  # their words name a class, whatever is masked
+    shipped = attribute.name in SHIPPED  # their words name a class, whatever is masked
     words = (load_attribute(attribute.name) if shipped else attribute).class_words
     complete = set(attribute.classes) <= set(words)
     return tuple(words[name] for name in attribute.classes) if complete else None
@@ -275,6 +275,6 @@ def table(corpus, part: str, draws: int = DRAWS, fewest: int = FEWEST) -> pd.Dat
 
 def record() -> None:
     """Record the real captions' numbers, all attributes."""
-    for attribute in known_attributes():
+    for attribute in SHIPPED:
         for part, frame in measure(load_corpus(attribute, "real")).items():
             write_record(RECORD, f"{attribute}_{part}", frame)

@@ -4,6 +4,7 @@ import inspect
 import sys
 from functools import cache
 from importlib import import_module
+from pkgutil import resolve_name
 from typing import Annotated, Literal
 
 from typer import Argument, Option
@@ -143,8 +144,7 @@ def recorder(name: str):
     """The function that records a table of `RECORDS`."""
     if name not in RECORDS:
         raise RelicError(f"relic record {name}", expected=f"one of {', '.join(RECORDS)}")
-    module, function = RECORDS[name].split(":")
-    return getattr(import_module(module), function)
+    return resolve_name(RECORDS[name])
 
 
 def record(

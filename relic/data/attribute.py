@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 from relic import paths
 from relic.errors import RelicError
 
+SHIPPED = ["gender", "race", "age"]  # attributes that come with the package
 LARGEST = 100_000  # bytes of a YAML file
 TREEBANK, WORDS, SPACES, SPACY = "treebank", "words", "spaces", "spacy:"  # tokenizers to name
 
@@ -46,11 +47,6 @@ class Attribute(BaseModel):
         return frozenset(word for line in lines for word in str(line).lower().split())
 
 
-def known_attributes() -> list[str]:
-    """Names of the attributes that ship with the package."""
-    return ["gender", "race", "age"]
-
-
 @cache
 def load_attribute(name: str | Path) -> Attribute:
     """Read an attribute by name (gender, race, age) or from a YAML file of one's own.
@@ -60,7 +56,7 @@ def load_attribute(name: str | Path) -> Attribute:
     """
     file = Path(name) if str(name).endswith((".yml", ".yaml")) else paths.ATTRIBUTES / f"{name}.yml"
     if not file.is_file():
-        expected = f"one of {', '.join(known_attributes())}, or the path of a YAML file"
+        expected = f"one of {', '.join(SHIPPED)}, or the path of a YAML file"
         raise RelicError(f"unknown attribute {str(name)!r}", expected=expected)
     try:
         return Attribute(**_plain_yaml(file))

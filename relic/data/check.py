@@ -4,7 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from relic.data import load
-from relic.data.attribute import known_attributes
+from relic.data.attribute import SHIPPED
 from relic.data.captioners import captioners_of
 from relic.data.corpus import HUMAN_CAPTIONS
 from relic.data.fetch import present
@@ -42,7 +42,7 @@ def check(directory: Path | None) -> SimpleNamespace:
     absent = [name for name in hashes.index if not (directory / name).is_file()]
     absent += [part for part in load.PARTS[3:] if not (directory / part).is_dir()]
     costs = {n: next(cost for s, cost in DISABLES.items() if n.startswith(s)) for n in absent}
-    attributes = [_attribute(directory, name) for name in known_attributes()]
+    attributes = [_attribute(directory, name) for name in SHIPPED]
     errors, coco = [a.error for a in attributes if a.error], {}
     for file in load.coco_files(directory):
         try:

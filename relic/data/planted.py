@@ -29,7 +29,7 @@ import pandas as pd
 import yaml
 
 from relic import paths
-from relic.data.attribute import known_attributes, load_attribute
+from relic.data.attribute import SHIPPED, load_attribute
 from relic.data.corpus import HUMAN_CAPTIONS, PADDING, UNKNOWN, Corpus
 from relic.errors import RelicError
 
@@ -183,8 +183,8 @@ def planted_corpus(
 ) -> PlantedCorpus:
     """The embedded corpus for gender, race or age: same images and captions, other labels."""
     described = load_attribute(attribute)
-    if attribute not in known_attributes():
-        raise RelicError(f"{NAME} has no {attribute}", expected=", ".join(known_attributes()))
+    if attribute not in SHIPPED:
+        raise RelicError(f"{NAME} has no {attribute}", expected=", ".join(SHIPPED))
     if not isinstance(images, int) or not FEWEST <= images <= MOST:
         raise RelicError(f"{images} images", expected=f"a whole number, {FEWEST:,} to {MOST:,}")
     if not isinstance(seed, int) or seed < 0:
@@ -318,7 +318,7 @@ def _vocabulary(captioner: PlantedCaptioner) -> tuple[str, ...]:
     """All words a captioner may say, in a fixed order, after upstream's two special entries."""
     words = lexicon()
     spoken = {"a", "the", "is", ".", *words["generic"], *words["fillers"]["manner"][:8]}
-    for attribute in map(load_attribute, known_attributes()):
+    for attribute in map(load_attribute, SHIPPED):
         spoken |= {attribute.mask_token, *channel(attribute.name).words(captioner.vocabulary)}
     by_age = [words["age_words"], *words["persons"].values()]
     said = [text for group in by_age for texts in group.values() for text in texts]

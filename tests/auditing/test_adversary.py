@@ -35,8 +35,8 @@ HUMAN = {i: [f"a person with thing {(i * k) % 11}" for k in (1, 2, 3)] for i in 
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory) -> dict:
-    return example_files("gender", 600, "embedded", tmp_path_factory.mktemp("files") / "x")
+def files() -> dict:
+    return example_files("gender", 600, "embedded")
 
 
 def quick(files: dict, place, **more):

@@ -31,9 +31,9 @@ SEEDS = [0, 12]
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory) -> dict:
+def files() -> dict:
     """The embedded corpus of 600 images as files."""
-    return example_files("gender", 600, "embedded", tmp_path_factory.mktemp("files") / "x")
+    return example_files("gender", 600, "embedded")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def inputs(place, captions=None, labels=None, human=None, **more) -> Inputs:
 @pytest.mark.slow
 def test_known_verdicts_of_the_embedded_corpus(tmp_path):
     """Four planted captioners: two amplify, one gives away less than people, one does nothing."""
-    files = example_files("gender", 8000, "embedded", tmp_path / "files")
+    files = example_files("gender", 8000, "embedded")
     read = audited(Inputs(**files | {"captions": tuple(files["captions"])}))
     how = Choices(store=Store(tmp_path / "runs"), chance=False, checks=False, progress=False)
     lic = measure(read, how)["lic"]
@@ -117,7 +117,7 @@ def test_the_smallest_lic_that_is_found():
 
 def test_what_is_detectable_does_not_hang_on_the_seeds(tmp_path):
     """Four audits of the same captions: the spread of ten splits moves by a third, that of images hardly."""
-    files = example_files("gender", 1500, "embedded", tmp_path / "x") | {"with_accuracy": False}
+    files = example_files("gender", 1500, "embedded") | {"with_accuracy": False}
     audits = [
         audit(**files, seeds=range(k, k + 5), store=Store(tmp_path / "r"), chance=False, checks=False, progress=False)
         for k in (0, 5, 10, 15)
@@ -322,7 +322,7 @@ def test_own_words_are_masked():
 
 
 def test_telling_words_name_what_was_planted(tmp_path):
-    files = example_files("gender", 4000, "embedded", tmp_path / "x")
+    files = example_files("gender", 4000, "embedded")
     words = telling_words(audited(Inputs(**files | {"captions": (files["captions"][2],)})))
     assert set(words["says"]) == {"Male", "Female"}
     assert not words["word"].str.contains("genderword genderword").any()
@@ -491,7 +491,7 @@ def test_an_audit_shows_itself(small):
 
 @pytest.mark.slow
 def test_grouped_splits_are_ten_folds_by_default(tmp_path):
-    files = example_files("gender", 300, "embedded", tmp_path / "x")
+    files = example_files("gender", 300, "embedded")
     result = audit(**files, split="grouped", store=Store(tmp_path / "r"), chance=False, checks=False, progress=False, with_accuracy=False)  # fmt: skip
     assert set(result.parts[0].tables["runs"]["seed"]) == set(range(10))
 

@@ -20,8 +20,8 @@ from relic.errors import RelicError
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory) -> dict:
-    return example_files("gender", 600, "embedded", tmp_path_factory.mktemp("files") / "x")
+def files() -> dict:
+    return example_files("gender", 600, "embedded")
 
 
 @pytest.fixture

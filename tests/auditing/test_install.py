@@ -75,7 +75,7 @@ def relic(installed, tmp_path):
 
 
 def test_the_wheel_audits(relic, tmp_path):
-    files = example_files("gender", 400, "embedded", tmp_path / "x")
+    files = example_files("gender", 400, "embedded")
     options = ["--labels", files["labels"], "--human", files["human"], "--seeds", "0,12"]
     done = relic("audit", files["captions"][2], *options)
     assert done.returncode == 0, done.stderr

@@ -32,12 +32,13 @@ def available(tmp_path):
 
 
 @pytest.fixture
-def load(available, tmp_path):
+def load(available, tmp_path, monkeypatch):
     """Write a profile's text, then load it."""
+    monkeypatch.setattr(paths, "PARAMS", tmp_path)
 
     def load_text(text: str, sets=(), only=()):
         (tmp_path / "mine.yml").write_text(text)
-        return load_profile("mine", available, list(sets), list(only), tmp_path)
+        return load_profile("mine", available, list(sets), list(only))
 
     return load_text
 
@@ -149,11 +150,12 @@ def test_broken_yaml(load, text, says):
     assert says in refused(load, text).found
 
 
-def test_missing_profile_names_the_known_ones(available, tmp_path):
+def test_missing_profile_names_the_known_ones(available, tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "PARAMS", tmp_path)
     for name in ("smoke", "cpu"):
         (tmp_path / f"{name}.yml").write_text("")
     with pytest.raises(RelicError) as caught:
-        load_profile("smok", available, directory=tmp_path)
+        load_profile("smok", available)
     assert caught.value.found == "no profile 'smok'"
     assert caught.value.expected == "one of cpu, smoke"
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from relic.data.attribute import Attribute, known_attributes, load_attribute
+from relic.data.attribute import SHIPPED, Attribute, load_attribute
 from relic.errors import RelicError
 from relic.records.tables import read_table
 
@@ -51,7 +51,7 @@ def test_word_counts():
     assert len(load_attribute("gender").masked_words) == len(GENDER.split()) == 50
     assert len(load_attribute("age").masked_words) == len(AGE.split()) == 33
     assert not load_attribute("race").masked_words
-    assert known_attributes() == ["gender", "race", "age"]
+    assert SHIPPED == ["gender", "race", "age"]
 
 
 def test_gender_words_are_known_by_class():

@@ -1,7 +1,7 @@
 """The classifiers by name: what is known of each before its code is loaded, and how to get one."""
 
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Literal, Protocol
 
 import numpy as np
@@ -78,7 +78,6 @@ def classifier(name: str, recipe: str = "", batching: str = "", encoder: str = "
         if value not in allowed:
             expected = ", ".join(map(repr, allowed))
             raise RelicError(f"{name} has no {option} {value!r}", expected=expected)
-    module, _, its_class = HOMES[name].partition(":")
     with needed("torch"):
-        its_type = getattr(import_module(module), its_class)
-    return its_type(recipe=recipe, batching=batching, encoder=encoder or kind.encoder)
+        its_class = resolve_name(HOMES[name])
+    return its_class(recipe=recipe, batching=batching, encoder=encoder or kind.encoder)
