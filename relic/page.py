@@ -83,7 +83,7 @@ class Page:
             f"{estimate}{several} <span>· {count(verdict.seeds, 'split')}{n_test}</span></p></div>"
         )
 
-    def give(self, group: str, values: dict, decimals: int = 1) -> None:
+    def give(self, group: str, values: dict, rests_on: str, decimals: int = 1) -> None:
         """Numbers for the book's Markdown pages, which name them `{{ group.name }}`; shown here as a table.
 
         An estimate is written with its interval. A figure or table is HTML, and stands here as it is.
@@ -97,7 +97,7 @@ class Page:
         if len(flat):  # a column each group, a row each name
             flat.index = pd.MultiIndex.from_tuples(n.rsplit(".", 1)[::-1] for n in flat.index)
             table = flat.unstack(sort=False).rename_axis("name").reset_index()
-            self.table(table, group, f"Numbers of the group {group}.")
+            self.table(table, group, f"{rests_on}: numbers of the group {group}.")
         display({GIVEN: given}, raw=True)
 
     def provenance(self, *corpora) -> None:

@@ -50,10 +50,13 @@ def cells(text: str) -> list[str]:
 
 def test_numbers_are_given_as_they_are_shown(shown):
     page = Page("90_numbers", {})
-    page.give("lic", {"race": {"mean": (-0.04, -1.0, 2.5), "splits": 1200}, "box": "<p>x</p>"})
+    page.give(
+        "lic", {"race": {"mean": (-0.04, -1.0, 2.5), "splits": 1200}, "box": "<p>x</p>"}, "Invented"
+    )
     block, table, given = shown
     assert cells(table) == ["mean", "0.0 [−1.0, 2.5]", "splits", "1,200"]
     assert "lic.race</th>" in table
+    assert "Table 90.1. Invented: numbers of the group lic." in table
     assert block == "<p>x</p>"
     numbers = {"race": {"mean": "0.0 [−1.0, 2.5]", "splits": "1,200"}, "box": "<p>x</p>"}
     assert given == {module.GIVEN: {"lic": numbers}}
