@@ -31,9 +31,7 @@ def sweep(
     attribute: Annotated[str, Option(help="gender, race, age; several with commas.")] = "gender",
     classifier: ClassifiersOption = "linear",
     captioner: options.CaptionerOption = "",
-    side: Annotated[
-        Literal["model", "human", "both"], Option(help="Whose captions: LIC_M, LIC_D or both.")
-    ] = "both",
+    side: Annotated[Literal["model", "human", "both"], Option(help="LIC_M, LIC_D, both.")] = "both",
     seeds: options.SeedsOption = "0,12,100",
     caption_indices: Annotated[str, Option(help="Human captions with commas.")] = "0,1,2,3,4",
     split: options.SplitOption = "paired",

@@ -122,7 +122,10 @@ def _begun(out: Path, settings: dict) -> list[tuple]:
     if not out.exists():
         write_whole(beside, json.dumps(settings, indent=1) + "\n")
         return []
-    begun = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
+    try:
+        begun = json.loads(beside.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # absent or damaged: nobody knows the settings
+        begun = {}
     other = ", ".join(key for key in settings if begun.get(key) != settings[key])
     if other:
         raise RelicError(

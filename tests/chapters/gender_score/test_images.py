@@ -121,6 +121,9 @@ def test_other_settings_do_not_mix(models, pictures, tmp_path):
     assert json.loads((tmp_path / "objects.csv.json").read_text())["threshold"] == 0.2
     with pytest.raises(RelicError, match="other settings: threshold"):
         see_objects(pictures, out, models={"resnet": models["resnet"]}, threshold=0.1)
+    (tmp_path / "objects.csv.json").write_text("{cut")  # nobody knows the settings any more
+    with pytest.raises(RelicError, match="other settings: models"):
+        see_objects(pictures, out, models={"resnet": models["resnet"]})
 
 
 @pytest.mark.parametrize(
